@@ -1,0 +1,63 @@
+# `make` lists what it can do. Everything happens in .venv, which is made when it is first needed.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+PYTHON ?=
+ARGS ?=
+URL ?= ws://127.0.0.1:8765
+DATA ?= data
+PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
+STAMP := .venv/.installed
+
+# An environment made elsewhere (a moved or copied tree) or by a Python that is gone does not count.
+USABLE := $(shell .venv/bin/python -c '' 2>/dev/null && grep -qsF '$(CURDIR)/.venv/bin/python' .venv/bin/pip && echo yes)
+ifneq ($(USABLE),yes)
+$(STAMP): FORCE
+endif
+
+.PHONY: help install run test bots clean FORCE
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
+
+install: $(STAMP) ## make .venv with everything in it (PYTHON=... chooses the interpreter)
+	@echo "Punto is installed in .venv"
+
+run: $(STAMP) ## a node with its own store, five tables and a few bots, on 127.0.0.1:8765 (ARGS="..." adds options)
+	@exec .venv/bin/punto-server serve --open --demo-bots --data '$(DATA)' $(ARGS)
+
+test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests)
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/pytest --quiet $(ARGS)
+
+bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
+	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)
+
+clean: ## remove .venv and what tools left behind; never the data
+	@rm -rf .venv build dist punto.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find client_sdk server tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The first interpreter that really runs (a shim may be there and refuse), is new enough and can make environments.
+$(STAMP): pyproject.toml constraints.txt
+	@set -e; rm -f $@; \
+	if [ "$(USABLE)" != yes ]; then \
+		python=; \
+		for candidate in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
+			if "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+			then python=$$candidate; break; fi; \
+		done; \
+		if [ -z "$$python" ]; then \
+			echo "Punto needs Python 3.11 or newer with its venv module (on Debian or Ubuntu: apt-get install python3-venv);" \
+				"none found as: $(or $(PYTHON),python3.13 python3.12 python3.11 python3). PYTHON=/path/to/python chooses one." >&2; \
+			exit 1; \
+		fi; \
+		echo "Making .venv with $$("$$python" --version)"; \
+		"$$python" -m venv --clear .venv; \
+	fi; \
+	echo "Installing Punto and its tools into .venv"; \
+	$(PIP) install --quiet --constraint constraints.txt setuptools; \
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[server,dev]'; \
+	touch $@

@@ -1,0 +1,104 @@
+"""What a run of bots came to: counts while it runs, then a report for people and one for programs.
+
+It must never decide whether a thing is wrong (the checkers do), only whether anything was. Read next: `fleet`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from client_sdk.bots.findings import Mismatch
+from client_sdk.bots.histogram import Histogram
+
+DETAILS_MAX: Final = 20
+"""Mismatches that are told in full; all are counted."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of a run, shared by its bots. `refusals` are by code name, foreseen ones too."""
+
+    patrons: int = 0
+    tables: int = 0
+    seats: int = 0
+    rounds: int = 0
+    bets: int = 0
+    acts: int = 0
+    acks: int = 0
+    lost_acks: int = 0
+    reconnects: int = 0
+    unanswered: int = 0
+    events: int = 0
+    finished: int = 0
+    mismatches: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    details: list[Mismatch] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """Bots that did not get to the end, and why."""
+    ack_ms: Histogram = field(default_factory=Histogram)
+    skew_ms: Histogram = field(default_factory=Histogram)
+    seconds: float = 0.0
+
+    def add(self, found: Iterable[Mismatch]) -> None:
+        """Count mismatches and keep the first of them."""
+        for mismatch in found:
+            self.mismatches += 1
+            self.kinds[mismatch.kind.value] += 1
+            if len(self.details) < DETAILS_MAX:
+                self.details.append(mismatch)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every check held and every bot finished."""
+        return not (self.mismatches or self.lost_acks or self.failures) and self.finished == self.patrons
+
+
+def as_json(tally: Tally) -> str:
+    """Return the report as one JSON object; bots that did not finish are told among the details."""
+    report: dict[str, Any] = {
+        "patrons": tally.patrons,
+        "tables": tally.tables,
+        "rounds": tally.rounds,
+        "bets": tally.bets,
+        "acks": tally.acks,
+        "refusals": dict(sorted(tally.refusals.items())),
+        "mismatches": tally.mismatches,
+        "lost_acks": tally.lost_acks,
+        "reconnects": tally.reconnects,
+        "ack_ms": tally.ack_ms.summary(),
+        "skew_ms": tally.skew_ms.summary(),
+        "mismatch_details": [str(mismatch) for mismatch in tally.details] + tally.failures[:DETAILS_MAX],
+        "seconds": round(tally.seconds, 3),
+    }
+    return json.dumps(report, indent=2)
+
+
+def as_text(tally: Tally) -> Iterator[str]:
+    """Yield the lines that a person reads."""
+    yield f"{tally.finished} of {tally.patrons} patrons finished at {tally.tables} tables in {tally.seconds:.1f} s"
+    rows: list[tuple[str, object]] = [
+        ("rounds checked", tally.rounds),
+        ("bets settled", tally.bets),
+        ("acts accepted", tally.acks),
+        ("acts refused", tally.refusals.total()),
+        ("reconnects", tally.reconnects),
+        ("lost acks", tally.lost_acks),
+        ("mismatches", tally.mismatches),
+    ]
+    for name, count in rows:
+        yield f"  {name:<16}{count:>10}"
+    for name, count in tally.refusals.most_common():
+        yield f"    {name:<20}{count:>8}"
+    for name, histogram in (("act to answer", tally.ack_ms), ("seat to seat", tally.skew_ms)):
+        told = "  ".join(f"{key} {value:.1f}" for key, value in histogram.summary().items())
+        yield f"  {name:<16}ms  {told}"
+    yield from (f"  MISMATCH {mismatch}" for mismatch in tally.details)
+    if tally.mismatches > len(tally.details):
+        yield f"  and {tally.mismatches - len(tally.details)} more: {dict(tally.kinds)}"
+    yield from (f"  FAILED {failure}" for failure in tally.failures[:DETAILS_MAX])
+    if len(tally.failures) > DETAILS_MAX:
+        yield f"  and {len(tally.failures) - DETAILS_MAX} more"
+    yield "every check held" if tally.is_clean else "NOT CLEAN"

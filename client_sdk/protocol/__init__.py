@@ -1,0 +1,1 @@
+"""The wire: message types, codecs, error codes and close codes; `PROTOCOL.md` beside this file explains them."""

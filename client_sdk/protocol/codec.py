@@ -1,0 +1,166 @@
+"""Messages to frames and back, in MessagePack and JSON.
+
+`decode_request` is the server's strict door: whatever a stranger sends becomes a typed request or one numbered
+`BadMessage`. `decode_event` is the client's lenient one: unknown fields are passed over. Never trust a size, a type or
+a key that came in; never recurse over what a stranger nested. The types are in `messages.py`.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgpack
+import msgspec
+
+from client_sdk.protocol.errors import ErrorCode
+from client_sdk.protocol.messages import (
+    SUBPROTOCOL_JSON,
+    SUBPROTOCOL_MSGPACK,
+    AnyEvent,
+    AnyRequest,
+    Message,
+    RequestId,
+)
+
+Frame = bytes | str
+T = TypeVar("T")
+
+_AMOUNT_FIELDS: Final = frozenset({"chip", "buy_in"})
+_REQUEST_TYPES: Final = frozenset(
+    str(kind.__struct_config__.tag)
+    for kind in AnyRequest.__args__  # each request class states its own tag
+)
+
+
+class BadMessage(Exception):
+    """A frame that is no valid message: `code` says how, `field` where, `request_id` whose answer this is (if readable)."""
+
+    def __init__(self, code: ErrorCode, field: str | None = None, request_id: str | None = None) -> None:
+        super().__init__(code, field, request_id)
+        self.code = code
+        self.field = field
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        return self.code.text if self.field is None else f"{self.code.text}: {self.field}"
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One subprotocol: how a message becomes a frame. `is_text` tells which kind of WebSocket frame carries it."""
+
+    subprotocol: str
+    is_text: bool
+    pack: Callable[[Any], Frame]
+    unpack: Callable[[Any], Any]
+
+    def encode(self, message: msgspec.Struct | Message) -> Frame:
+        """Turn a message into the frame that carries it."""
+        return self.pack(msgspec.to_builtins(message))
+
+    def decode(self, frame: Frame) -> Message:
+        """Turn a frame into a map with text keys.
+
+        Raises `BadMessage`: WRONG_FRAME, NOT_DECODABLE or NOT_A_MESSAGE, in this order.
+        """
+        if isinstance(frame, str) is not self.is_text:
+            raise BadMessage(ErrorCode.WRONG_FRAME)
+        try:
+            message = self.unpack(frame)
+        except _BadKeys:
+            raise BadMessage(ErrorCode.NOT_A_MESSAGE) from None
+        except (ValueError, RecursionError, msgpack.UnpackException):
+            raise BadMessage(ErrorCode.NOT_DECODABLE) from None
+        if not isinstance(message, dict):
+            raise BadMessage(ErrorCode.NOT_A_MESSAGE)
+        return message
+
+
+class _BadKeys(ValueError):
+    """A map has a key twice, or one that is no text: which value counts would depend on the reader."""
+
+
+def _map_of(pairs: list[tuple[Any, Any]]) -> Message:
+    """Build a map, refusing keys that two decoders could read differently."""
+    message = dict(pairs)
+    if len(message) != len(pairs) or not all(isinstance(key, str) for key in message):
+        raise _BadKeys
+    return message
+
+
+def _unpack_msgpack(frame: bytes) -> Any:
+    return msgpack.unpackb(frame, raw=False, strict_map_key=False, object_pairs_hook=_hashable_map_of)
+
+
+def _hashable_map_of(pairs: list[tuple[Any, Any]]) -> Message:
+    if not all(isinstance(key, str) for key, _ in pairs):  # a list as a key can't even be hashed
+        raise _BadKeys
+    return _map_of(pairs)
+
+
+def _unpack_json(frame: str) -> Any:
+    message = json.loads(frame, object_pairs_hook=_map_of, parse_constant=_refuse_constant)
+    if "\\u" in frame:
+        msgspec.json.encode(
+            message
+        )  # escapes can smuggle in a lone surrogate, which is no text: this raises ValueError
+    return message
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)  # NaN and the infinities are not JSON
+
+
+MSGPACK: Final = Codec(SUBPROTOCOL_MSGPACK, False, msgpack.packb, _unpack_msgpack)
+JSON: Final = Codec(SUBPROTOCOL_JSON, True, lambda message: msgspec.json.encode(message).decode(), _unpack_json)
+CODECS: Final = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
+"""By subprotocol, the preferred first."""
+
+
+def decode_request(codec: Codec, frame: Frame) -> AnyRequest:
+    """Turn a stranger's frame into a request.
+
+    Raises `BadMessage` with, in the order checked: WRONG_FRAME, NOT_DECODABLE, NOT_A_MESSAGE, UNKNOWN_TYPE,
+    BAD_AMOUNT (the offending field is an amount), BAD_FIELD.
+    """
+    message = codec.decode(frame)
+    request_id = _readable_request_id(message)
+    kind = message.get("type")
+    if not isinstance(kind, str) or kind not in _REQUEST_TYPES:
+        raise BadMessage(ErrorCode.UNKNOWN_TYPE, "type", request_id)
+    try:
+        request: AnyRequest = msgspec.convert(message, AnyRequest)
+    except (msgspec.ValidationError, RecursionError) as error:
+        field = _field_named_in(str(error))
+        code = ErrorCode.BAD_AMOUNT if field in _AMOUNT_FIELDS and field in message else ErrorCode.BAD_FIELD
+        raise BadMessage(code, field, request_id) from None
+    return request
+
+
+def decode_event(message: Message) -> AnyEvent:
+    """Type an event that a server sent. Raises `msgspec.ValidationError` where it is none that this version knows."""
+    event: AnyEvent = msgspec.convert(message, AnyEvent)
+    return event
+
+
+def decode_reply(message: Message, kind: type[T]) -> T:
+    """Type the answer to a request. Raises `msgspec.ValidationError` where it does not have that shape."""
+    return msgspec.convert(message, kind)
+
+
+def _readable_request_id(message: Message) -> str | None:
+    """Find the request_id to answer under, if the message holds a valid one."""
+    try:
+        return msgspec.convert(message.get("request_id"), RequestId)
+    except msgspec.ValidationError:
+        return None
+
+
+def _field_named_in(complaint: str) -> str | None:
+    """Read the field's name out of msgspec's sentence (`... - at `$.chip``, or `... field `chip``)."""
+    quoted = complaint.split("`")
+    if len(quoted) < 3:
+        return None
+    name = quoted[-2].removeprefix("$.")
+    return name[:64] if name.isidentifier() else None

@@ -1,0 +1,525 @@
+"""Every message of `punto.v1`, as typed values.
+
+Three families: requests (client to server, decoded strictly), replies (answers to one request) and events (about a
+table; numbered ones are the same for everybody, unnumbered ones are private or may be skipped). Both codecs carry the
+same fields. `PROTOCOL.md` is this file in words; a test keeps them equal. `codec.py` turns them into bytes.
+
+Units: amounts are integers in minor units of the installation's currency, durations end in `_ms`, instants in
+`_at_ms` (milliseconds since 1970 on the clock of the table's store, which `ping` tells).
+"""
+
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct
+
+from client_sdk.game.settlement import Result
+from client_sdk.game.tableau import Outcome, Side
+from client_sdk.game.variants import Spot
+
+PROTOCOL_VERSION: Final = 1
+SUBPROTOCOL_MSGPACK: Final = "punto.v1.msgpack"
+SUBPROTOCOL_JSON: Final = "punto.v1.json"
+REQUEST_BYTES_MAX: Final = 16_384
+"""A larger frame from a client closes the connection with 1009."""
+AMOUNT_MAX: Final = 2**53 - 1
+"""Amounts stay exact in Lua and in JavaScript, whose numbers are doubles."""
+
+RequestId = Annotated[str, Meta(pattern=r"^[!-~]{1,64}\Z")]
+TableId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}\Z")]
+Amount = Annotated[int, Meta(gt=0, le=AMOUNT_MAX)]
+AmountOrZero = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
+Number = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+class Request(Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+    """What every request has: a `request_id` of the client's choice, told back in the reply."""
+
+    request_id: RequestId
+
+
+class Hello(Request, frozen=True, kw_only=True, tag="hello"):
+    """First message of a connection. With `token` the patron it belongs to, else a new guest called `name` (open play)."""
+
+    name: Annotated[str, Meta(max_length=256)] | None = None
+    token: Annotated[str, Meta(max_length=4096)] | None = None
+    bot: bool = False
+    client: Annotated[str, Meta(max_length=64)] = ""
+
+
+class ListTables(Request, frozen=True, kw_only=True, tag="list_tables"):
+    """The lobby, in pages ordered by table id; `after` is the last id of the page before."""
+
+    after: TableId | None = None
+
+
+class Watch(Request, frozen=True, kw_only=True, tag="watch"):
+    """Follow a table. `incarnation` and `seq`, as last seen, ask for what was missed instead of a snapshot."""
+
+    table: TableId
+    incarnation: Annotated[str, Meta(max_length=64)] | None = None
+    seq: Number | None = None
+
+
+class Unwatch(Request, frozen=True, kw_only=True, tag="unwatch"):
+    """Stop following a table; a seat there counts as away from now on."""
+
+    table: TableId
+
+
+class Join(Request, frozen=True, kw_only=True, tag="join"):
+    """Sit down (or take one's own seat over) and follow the table. `buy_in` moves from the wallet to the stack; a seated
+    patron may join again to add chips. The resume fields are those of `watch`."""
+
+    table: TableId
+    buy_in: AmountOrZero = 0
+    incarnation: Annotated[str, Meta(max_length=64)] | None = None
+    seq: Number | None = None
+
+
+class Leave(Request, frozen=True, kw_only=True, tag="leave"):
+    """Give up the seat: at once, or after the round where bets lie. The stack goes back to the wallet."""
+
+    table: TableId
+
+
+class Act(Request, frozen=True, kw_only=True):
+    """An act on one's bets in `round` of `table`."""
+
+    table: TableId
+    round: Number
+
+
+class Place(Act, frozen=True, kw_only=True, tag="place"):
+    """Lay one chip on a spot."""
+
+    spot: Spot
+    chip: Amount
+
+
+class Undo(Act, frozen=True, kw_only=True, tag="undo"):
+    """Take back the newest chip of `spot`, or without a spot the last act whole."""
+
+    spot: Spot | None = None
+
+
+class Clear(Act, frozen=True, kw_only=True, tag="clear"):
+    """Take all bets back."""
+
+
+class Rebet(Act, frozen=True, kw_only=True, tag="rebet"):
+    """Lay the bets of the last round played, all or nothing, on an empty layout."""
+
+
+class Double(Act, frozen=True, kw_only=True, tag="double"):
+    """Lay again what lies on every spot, all or nothing."""
+
+
+class Ready(Act, frozen=True, kw_only=True, tag="ready"):
+    """Ask for the cards; when every connected seat is ready betting closes early. A later act takes it back."""
+
+
+class Ping(Request, frozen=True, kw_only=True, tag="ping"):
+    """Ask for the time on the clock of a table's store (without `table`: the node's own)."""
+
+    table: TableId | None = None
+
+
+AnyAct = Place | Undo | Clear | Rebet | Double | Ready
+AnyRequest = Hello | ListTables | Watch | Unwatch | Join | Leave | Place | Undo | Clear | Rebet | Double | Ready | Ping
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+class TableRules(Struct, frozen=True, kw_only=True):
+    """What a table plays and allows. `maximums` has the spots that exist; `win_max` caps the win of one bet (None: no
+    cap); `cut_card` counts the cards behind it (None: shuffled every round)."""
+
+    variant: str
+    decks: int
+    shuffles_every_round: bool
+    commission_bp: int
+    tie_pays: int | None
+    forbidden_pairs: list[list[Spot]]
+    minimum: int
+    maximums: dict[Spot, int]
+    chips: list[int]
+    win_max: int | None
+    cut_card: int | None
+    seats_max: int
+    betting_ms: int
+    card_ms: int
+    result_ms: int
+    grace_ms: int
+    stacked: bool = False
+
+
+class DealtCard(Struct, frozen=True, kw_only=True):
+    """One card on the table, and the instant at which to turn it."""
+
+    side: Side
+    card: str
+    show_at_ms: int
+
+
+class BetLine(Struct, frozen=True, kw_only=True):
+    """What became of one bet. `payout` is all that comes back; `capped` is what the cap on wins took."""
+
+    stake: int
+    payout: int
+    commission: int
+    result: Result
+    capped: int = 0
+
+
+class SeatView(Struct, frozen=True, kw_only=True):
+    """One seat as everybody sees it; `patron` is the public id, never a token."""
+
+    patron: str
+    name: str
+    bot: bool
+    connected: bool
+    ready: bool
+    bets: dict[Spot, int]
+
+
+class CrowdView(Struct, frozen=True, kw_only=True):
+    """The seats and the sums, as fresh as the last few hundred milliseconds. `seats` is left out (None) at big tables."""
+
+    seated: int
+    connected: int
+    ready: int
+    totals: dict[Spot, int]
+    bettors: dict[Spot, int]
+    seats: list[SeatView] | None = None
+
+
+class ShoeView(Struct, frozen=True, kw_only=True):
+    """The shoe as far as it may be known: `commitment` is SHA-256 of its secret in hex; `remaining` counts undealt cards."""
+
+    number: int
+    cards: int
+    commitment: str
+    remaining: int
+    is_last_round: bool
+
+
+class OwnSeat(Struct, frozen=True, kw_only=True):
+    """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round` and `last_results` are
+    the newest round in which the patron had bets."""
+
+    stack: int
+    ready: bool
+    leaving: bool
+    bets: dict[Spot, int]
+    last_bets: dict[Spot, int]
+    last_round: int | None = None
+    last_results: dict[Spot, BetLine] | None = None
+
+
+class TableView(Struct, frozen=True, kw_only=True):
+    """The whole public state of a table at `seq`, plus the own seat (`you`, None for spectators)."""
+
+    table: str
+    incarnation: str
+    seq: int
+    at_ms: int
+    rules: TableRules
+    phase: str
+    round: int
+    opened_at_ms: int | None
+    closes_at_ms: int | None
+    shoe: ShoeView | None
+    dealt: list[DealtCard]
+    outcome: Outcome | None
+    crowd: CrowdView
+    you: OwnSeat | None = None
+
+
+class TableSummary(Struct, frozen=True, kw_only=True):
+    """One line of the lobby."""
+
+    table: str
+    rules: TableRules
+    phase: str
+    round: int
+    closes_at_ms: int | None
+    seated: int
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+class Reply(Struct, frozen=True, kw_only=True, tag_field="type", tag="ok"):
+    """What every good answer has."""
+
+    request_id: str
+
+
+class Welcome(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `hello`. `token` is the identity from now on: keep it secret, send it in the next hello."""
+
+    protocol: int
+    server: str
+    patron: str
+    name: str
+    token: str | None
+    wallet: int
+    currency: str
+    exponent: int
+    at_ms: int
+
+
+class TablesPage(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `list_tables`; `more` tells whether a page follows after the last id here."""
+
+    tables: list[TableSummary]
+    more: bool
+
+
+class Watching(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `watch` and `join`. With `resumed` the missed numbered events follow, else `snapshot` is the state.
+
+    `you` is the own seat, `wallet` what it holds after a buy-in (None for `watch`).
+    """
+
+    table: str
+    resumed: bool
+    snapshot: TableView | None
+    you: OwnSeat | None = None
+    wallet: int | None = None
+
+
+class Left(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `leave` (and `unwatch`). `after_round`: bets lie, the seat is given up when the round has ended."""
+
+    table: str
+    after_round: bool = False
+    wallet: int | None = None
+
+
+class Receipt(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to an act: what now lies on the spots, the stack after it, and the instant at which it was accepted."""
+
+    table: str
+    round: int
+    accepted_at_ms: int
+    stack: int
+    bets: dict[Spot, int]
+    ready: bool
+
+
+class Pong(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `ping`."""
+
+    at_ms: int
+
+
+class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
+    """A refusal. `field` names the offending field where there is one; a late act carries when it arrived and when
+    betting had closed. `retry` tells whether the same request may be sent again under its request_id."""
+
+    request_id: str | None
+    code: int
+    name: str
+    message: str
+    retry: bool = False
+    field: str | None = None
+    arrived_at_ms: int | None = None
+    closed_at_ms: int | None = None
+
+
+# --- numbered events: public, gapless, the same for every seat -------------------------------------------------------
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every numbered event has: the table and its `seq`, one more than that of the event before."""
+
+    table: str
+    seq: int
+
+
+class ShoeStarted(Event, frozen=True, kw_only=True, tag="shoe_started"):
+    """A fresh shoe; `commitment` binds the house to its secret before the first bet."""
+
+    shoe: int
+    decks: int
+    cards: int
+    cut_card: int | None
+    commitment: str
+
+
+class BettingOpened(Event, frozen=True, kw_only=True, tag="betting_opened"):
+    """Bets are taken until `closes_at_ms`, or until every connected seat is ready."""
+
+    round: int
+    shoe: int
+    opened_at_ms: int
+    closes_at_ms: int
+    is_last_round: bool
+
+
+class BettingClosed(Event, frozen=True, kw_only=True, tag="betting_closed"):
+    """No more bets: no act that reached the store at or after `closed_at_ms` counts."""
+
+    round: int
+    closed_at_ms: int
+    early: bool
+    totals: dict[Spot, int]
+    bettors: int
+
+
+class CardsBurned(Event, frozen=True, kw_only=True, tag="cards_burned"):
+    """The first card of a fresh shoe is shown; it and `count - 1` unseen cards are burned."""
+
+    round: int
+    shoe: int
+    card: str
+    count: int
+    remaining: int
+    show_at_ms: int
+
+
+class CardDealt(Event, frozen=True, kw_only=True, tag="card_dealt"):
+    """One card, to be turned at `show_at_ms` and not before; `total` is the hand's total with it."""
+
+    round: int
+    side: Side
+    card: str
+    total: int
+    remaining: int
+    show_at_ms: int
+
+
+class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
+    """The hands are complete. Naturals are true only for 8 or 9 on two cards."""
+
+    round: int
+    outcome: Outcome
+    player: list[str]
+    banker: list[str]
+    player_total: int
+    banker_total: int
+    player_natural: bool
+    banker_natural: bool
+    show_at_ms: int
+
+
+class RoundSettled(Event, frozen=True, kw_only=True, tag="round_settled"):
+    """Every bet of the round was paid or collected; `next_at_ms` is when betting may open again."""
+
+    round: int
+    paid: int
+    settled: int
+    next_at_ms: int
+
+
+class ShoeEnded(Event, frozen=True, kw_only=True, tag="shoe_ended"):
+    """The shoe is out and its `secret` opens the commitment (hex)."""
+
+    shoe: int
+    rounds: int
+    secret: str
+    reason: str
+
+
+class TableIdled(Event, frozen=True, kw_only=True, tag="table_idled"):
+    """Nobody is seated; the shoe stays where it is."""
+
+    round: int
+
+
+class RulesChanged(Event, frozen=True, kw_only=True, tag="rules_changed"):
+    """The table plays by these rules from its next round on."""
+
+    rules: TableRules
+
+
+AnyNumbered = (
+    ShoeStarted
+    | BettingOpened
+    | BettingClosed
+    | CardsBurned
+    | CardDealt
+    | RoundDecided
+    | RoundSettled
+    | ShoeEnded
+    | TableIdled
+    | RulesChanged
+)
+
+
+# --- unnumbered events: private, or may be skipped --------------------------------------------------------------------
+
+
+class Crowd(Struct, frozen=True, kw_only=True, tag_field="type", tag="crowd"):
+    """Seats and sums while they change; sent a few times a second at most and skipped for a slow reader."""
+
+    table: str
+    round: int
+    crowd: CrowdView
+
+
+class Results(Struct, frozen=True, kw_only=True, tag_field="type", tag="results"):
+    """Private: what became of this patron's bets in `round`, and the stack after it."""
+
+    table: str
+    round: int
+    outcome: Outcome
+    bets: dict[Spot, BetLine]
+    stack: int
+
+
+class Snapshot(Struct, frozen=True, kw_only=True, tag_field="type", tag="snapshot"):
+    """Sent unasked where events can't be followed gap by gap: after the reader was slow, or the table's incarnation changed."""
+
+    table: str
+    reason: str
+    snapshot: TableView
+
+
+class SeatTakenOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_taken_over"):
+    """Private: another connection of this patron holds the seat now; this one is a spectator."""
+
+    table: str
+
+
+class SeatWarned(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_warned"):
+    """Private: the seat is freed after `rounds_left` more rounds without a bet."""
+
+    table: str
+    rounds_left: int
+
+
+class SeatFreed(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_freed"):
+    """Private: the seat was given up (`left`, `away`, `idle`); the stack went back to the wallet."""
+
+    table: str
+    reason: str
+    wallet: int | None
+
+
+AnyUnnumbered = Crowd | Results | Snapshot | SeatTakenOver | SeatWarned | SeatFreed
+AnyEvent = (
+    ShoeStarted
+    | BettingOpened
+    | BettingClosed
+    | CardsBurned
+    | CardDealt
+    | RoundDecided
+    | RoundSettled
+    | ShoeEnded
+    | TableIdled
+    | RulesChanged
+    | Crowd
+    | Results
+    | Snapshot
+    | SeatTakenOver
+    | SeatWarned
+    | SeatFreed
+)
+Message = dict[str, Any]
+"""A decoded message before its types are checked."""

@@ -1,0 +1,110 @@
+"""The tables a client follows: events to their followers, and what was missed asked for after a break.
+
+Seats are taken again by `join` without a buy-in, all others watched; each request names what was seen last. It must
+never take a seat that was given up or taken over. Read next: `follower`, which knows what to ask, `desk`, which asks.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from client_sdk.calls import fresh_request_id
+from client_sdk.desk import Desk
+from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, TimedOut
+from client_sdk.follower import Follower
+from client_sdk.protocol.messages import AnyEvent, Join, Message, Request, Watching
+from client_sdk.tasks import Tasks
+
+log = logging.getLogger(__name__)
+
+
+class Roster:
+    """The followers by table. `give_up` drops a line that takes requests and gives no answers."""
+
+    def __init__(self, desk: Desk, tasks: Tasks, give_up: Callable[[], None]) -> None:
+        self.followers: dict[str, Follower] = {}
+        self._desk = desk
+        self._tasks = tasks
+        self._give_up = give_up
+        self._resumes: dict[str, asyncio.Task[None]] = {}
+
+    def add(self, follower: Follower) -> None:
+        """Follow one more table, on the present line."""
+        self.followers[follower.table] = follower
+
+    def drop(self, follower: Follower, error: PuntoError | None = None) -> None:
+        """Follow a table no longer; its readers end with the error, or quietly."""
+        if self.followers.get(follower.table) is follower:
+            del self.followers[follower.table]
+        follower.end(error)
+        self._desk.release(follower.table)
+
+    def end(self, error: PuntoError | None) -> None:
+        """End all readers."""
+        for follower in self.followers.values():
+            follower.end(error)
+
+    # --- breaks ---
+
+    def detach(self) -> None:
+        """The line is gone: let requests about followed tables wait until each is resumed."""
+        for resume in self._resumes.values():
+            resume.cancel()
+        self._resumes.clear()
+        for follower in self.followers.values():
+            follower.detach()
+            self._desk.hold(follower.table)
+
+    def resume_all(self) -> None:
+        """There is a line: ask for what every table has missed."""
+        for follower in self.followers.values():
+            self._resume(follower)
+
+    def _resume(self, follower: Follower) -> None:
+        """Ask for what one table has missed, unless that is being asked."""
+        running = self._resumes.get(follower.table)
+        if running is None or running.done():
+            resuming = self._keep_asking(follower)
+            self._resumes[follower.table] = self._tasks.start_stoppable(resuming, f"punto-resume {follower.table}")
+
+    async def _keep_asking(self, follower: Follower) -> None:
+        while not follower.is_ended:
+            request = follower.resume_request(fresh_request_id())
+            accept = follower.accept_seat if isinstance(request, Join) else follower.accept_watch
+            try:
+                await self._desk.ask(request, Watching, accept, is_urgent=True)
+            except Refused as refusal:
+                self._refused(follower, request, refusal)
+            except TimedOut:
+                self._give_up()
+                return
+            except ProtocolMismatch as error:
+                self.drop(follower, error)
+            except PuntoError:
+                return  # the client has ended, and everybody was told
+            else:
+                self._desk.release(follower.table)
+                if not follower.is_behind:
+                    return
+
+    def _refused(self, follower: Follower, request: Request, refusal: Refused) -> None:
+        if refusal.retry:
+            return
+        log.info("resume_refused", extra={"table": follower.table, "code": refusal.code})
+        if isinstance(request, Join):
+            follower.lose_seat("refused")
+        else:
+            self.drop(follower, refusal)
+
+    # --- events ---
+
+    def deliver(self, message: Message) -> AnyEvent | None:
+        """Hand an event to its table's follower; returned where it told something new."""
+        follower = self.followers.get(str(message.get("table")))
+        if follower is None:
+            log.debug("event_for_nobody", extra={"table": message.get("table")})
+            return None
+        event = follower.feed(message)
+        if follower.is_behind:
+            self._resume(follower)
+        return event

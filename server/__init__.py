@@ -1,0 +1,1 @@
+"""The table service: nodes that run tables over a shared store; start reading at `table/` and `dealer.py`."""

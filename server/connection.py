@@ -1,0 +1,368 @@
+"""One socket: frames become requests, requests become calls, and every request gets exactly one answer.
+
+Requests of a connection are taken in order. Acts do not wait for each other's answers (they travel in batches), anything
+else waits for the acts before it. Who a patron is comes from `hello` alone, never from a field of a later message.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final, Protocol
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from client_sdk.protocol.codec import BadMessage, Codec, decode_request
+from client_sdk.protocol.errors import CloseCode, ErrorCode
+from client_sdk.protocol.messages import (
+    PROTOCOL_VERSION,
+    Act,
+    AnyRequest,
+    Error,
+    Hello,
+    Join,
+    Leave,
+    Left,
+    ListTables,
+    Ping,
+    Place,
+    Pong,
+    Receipt,
+    Reply,
+    TablesPage,
+    TableSummary,
+    TableView,
+    Undo,
+    Unwatch,
+    Watch,
+    Watching,
+    Welcome,
+)
+from server.auth import Guests, Identity, IdentityRefused
+from server.batcher import Batcher, Busy
+from server.cashier import Cashier, Sitter
+from server.clock import StoreClock
+from server.hub import Hub
+from server.outlet import Outlet
+from server.store.errors import Refused, StoreError
+from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
+
+log = logging.getLogger(__name__)
+
+SERVER: Final = f"punto/{version('punto')}"
+HELLO_TIMEOUT_MS: Final = 10_000
+BAD_MESSAGES_MAX: Final = 8
+BAD_TOKENS_MAX: Final = 3
+TABLES_FOLLOWED_MAX: Final = 32
+ACTS_IN_FLIGHT_MAX: Final = 64
+
+
+class House(Protocol):
+    """What a connection needs of its node."""
+
+    node_id: str
+    currency: str
+    exponent: int
+    tables: Tables
+    cashier: Cashier
+    guests: Guests
+    hub: Hub
+    clock: StoreClock
+
+    def batcher(self, table: str) -> Batcher:
+        """Give the queue of acts of a table."""
+        ...
+
+
+class Connection:
+    """A patron's socket from hello to its end. Hashable by identity; `id` is unique over all nodes."""
+
+    def __init__(self, websocket: ServerConnection, codec: Codec, house: House, connection_id: str) -> None:
+        self.id = connection_id
+        self.patron = ""
+        self.outlet = Outlet(websocket, codec)
+        self._websocket = websocket
+        self._codec = codec
+        self._house = house
+        self._identity: Identity | None = None
+        self._followed: set[str] = set()
+        self._acts: set[asyncio.Future[ActAnswer]] = set()
+        self._bad_messages = 0
+        self._bad_tokens = 0
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.id} patron={self.patron or '-'} tables={len(self._followed)}>"
+
+    async def run(self) -> None:
+        """Serve the socket until it ends, then let its tables know."""
+        try:
+            async with asyncio.timeout(HELLO_TIMEOUT_MS / 1000) as hello_timeout:
+                while True:
+                    frame = await self._websocket.recv()
+                    await self._take(frame)
+                    if self._identity is not None:
+                        hello_timeout.reschedule(None)
+                    await self.outlet.until_taken()  # who does not read is not listened to either
+        except TimeoutError:
+            await self.close(CloseCode.HELLO_TIMEOUT)
+        except ConnectionClosed:
+            pass
+        finally:
+            for table in self._followed:
+                self._house.hub.detach(self, table)
+
+    async def close(self, code: CloseCode) -> None:
+        """End the socket with one of our codes."""
+        await self._websocket.close(code, code.text)
+
+    def cut(self) -> None:
+        """End the socket at once, without a word: the peer does not read."""
+        self._websocket.transport.abort()
+
+    # --- one frame ----------------------------------------------------------------------------------------------------
+
+    async def _take(self, frame: bytes | str) -> None:
+        try:
+            request = decode_request(self._codec, frame)
+        except BadMessage as bad:
+            await self._refuse_bad(bad)
+            return
+        if isinstance(request, Act):
+            self._submit(request)
+            if len(self._acts) >= ACTS_IN_FLIGHT_MAX:
+                await asyncio.wait(self._acts, return_when=asyncio.FIRST_COMPLETED)
+            return
+        if self._acts:
+            await asyncio.wait(self._acts)
+        try:
+            reply = await self._answer(request)
+        except IdentityRefused as refused:
+            await self._refuse_identity(request, refused.code)
+        except (Refused, StoreError) as error:
+            self.outlet.send(_error_of(request.request_id, error))
+        except Exception:
+            log.exception("request_failed", extra={"patron": self.patron, "type": type(request).__name__})
+            self.outlet.send(error_reply(request.request_id, ErrorCode.INTERNAL))
+        else:
+            if reply is not None:
+                self.outlet.send(reply)
+
+    async def _refuse_bad(self, bad: BadMessage) -> None:
+        self.outlet.send(error_reply(bad.request_id, bad.code, bad.field))
+        self._bad_messages += 1
+        if self._bad_messages >= BAD_MESSAGES_MAX:
+            await self.close(CloseCode.TOO_MANY_ERRORS)
+
+    async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
+        self.outlet.send(error_reply(request.request_id, code))
+        self._bad_tokens += code is ErrorCode.TOKEN_REFUSED
+        if self._bad_tokens >= BAD_TOKENS_MAX:
+            await self.close(CloseCode.TOKEN_REFUSED)
+
+    async def _answer(self, request: AnyRequest) -> Reply | Error | None:
+        """Carry a request out. None: the answer was written already."""
+        match request:
+            case Hello():
+                return await self._hello(request)
+            case _ if self._identity is None:
+                return error_reply(request.request_id, ErrorCode.HELLO_FIRST)
+            case ListTables():
+                return await self._list_tables(request)
+            case Watch():
+                return await self._watch(request)
+            case Unwatch():
+                return self._unwatch(request)
+            case Join():
+                return await self._join(request)
+            case Leave():
+                return await self._leave(request)
+            case Ping():
+                return await self._ping(request)
+            case _:
+                raise AssertionError("acts are submitted, not answered")
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    async def _hello(self, request: Hello) -> Reply | Error:
+        if self._identity is not None:
+            return error_reply(request.request_id, ErrorCode.HELLO_TWICE)
+        identity = await self._house.guests.admit(request.name, request.token, request.bot)
+        self._identity, self.patron = identity, identity.patron
+        log.info("hello", extra={"patron": self.patron, "connection": self.id, "client": repr(request.client)})
+        return Welcome(
+            request_id=request.request_id,
+            protocol=PROTOCOL_VERSION,
+            server=SERVER,
+            patron=identity.patron,
+            name=identity.name,
+            token=identity.token,
+            wallet=identity.wallet,
+            currency=self._house.currency,
+            exponent=self._house.exponent,
+            at_ms=self._house.clock.now_ms(),
+        )
+
+    async def _list_tables(self, request: ListTables) -> Reply:
+        ids = await self._house.tables.page(request.after)
+        rows = await asyncio.gather(*(self._house.tables.view(table, None, 0) for table in ids))
+        return TablesPage(
+            request_id=request.request_id,
+            tables=[_summary(row.view) for row in rows],
+            more=len(ids) == TABLES_PAGE_MAX,
+        )
+
+    async def _watch(self, request: Watch) -> Reply | Error | None:
+        if self._is_full_of_tables(request.table):
+            return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
+        await self._follow(request, is_seated=False, wallet=None)
+        return None
+
+    def _unwatch(self, request: Unwatch) -> Reply:
+        self._followed.discard(request.table)
+        self._house.hub.detach(self, request.table)
+        return Left(request_id=request.request_id, table=request.table)
+
+    async def _join(self, request: Join) -> Reply | Error | None:
+        assert self._identity is not None, "hello comes first"
+        if self._is_full_of_tables(request.table):
+            return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
+        await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
+        who = self._identity
+        sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
+        await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
+        self._followed.add(request.table)
+        wallet = await self._house.cashier.balance(self.patron)
+        await self._follow(request, is_seated=True, wallet=wallet)
+        return None
+
+    async def _follow(self, request: Watch | Join, *, is_seated: bool, wallet: int | None) -> None:
+        """Write the reply, then let the events flow; nothing may come between the two."""
+        resumed, row, start = await self._house.hub.attach(
+            self,
+            request.table,
+            request.incarnation,
+            request.seq,
+            is_seated or self._house.hub.holds_seat(self, request.table),
+        )
+        self._followed.add(request.table)
+        self.outlet.send(
+            Watching(
+                request_id=request.request_id,
+                table=request.table,
+                resumed=resumed,
+                snapshot=None if resumed else row.view,
+                you=row.view.you,
+                wallet=wallet,
+            )
+        )
+        start()
+
+    async def _leave(self, request: Leave) -> Reply:
+        wallet = await self._house.cashier.get_up(request.table, self.patron, self.id)
+        if wallet is not None:
+            self._house.hub.give_up_seat(self, request.table)
+        return Left(request_id=request.request_id, table=request.table, after_round=wallet is None, wallet=wallet)
+
+    async def _ping(self, request: Ping) -> Reply:
+        if request.table is not None:
+            at_ms = (await self._house.tables.view(request.table, None, 0)).view.at_ms
+        else:
+            at_ms = self._house.clock.now_ms()
+        return Pong(request_id=request.request_id, at_ms=at_ms)
+
+    def _is_full_of_tables(self, table: str) -> bool:
+        return table not in self._followed and len(self._followed) >= TABLES_FOLLOWED_MAX
+
+    # --- acts ---------------------------------------------------------------------------------------------------------
+
+    def _submit(self, act: Act) -> None:
+        """Send an act on its way; its answer is written when the store has decided."""
+        if self._identity is None:
+            self.outlet.send(error_reply(act.request_id, ErrorCode.HELLO_FIRST))
+            return
+        if act.table not in self._followed:
+            self.outlet.send(error_reply(act.request_id, ErrorCode.NOT_WATCHING))
+            return
+        line = ActLine(
+            self.patron, self.id, act.request_id, act.round, type(act).__name__.lower(), _spot_of(act), _chip_of(act)
+        )
+        try:
+            future = self._house.batcher(act.table).submit(line)
+        except Busy:
+            self.outlet.send(error_reply(act.request_id, ErrorCode.BUSY))
+            return
+        self._acts.add(future)
+        future.add_done_callback(self._answer_to(act))
+
+    def _answer_to(self, act: Act) -> Callable[[asyncio.Future[ActAnswer]], None]:
+        def write(future: asyncio.Future[ActAnswer]) -> None:
+            self._acts.discard(future)
+            error = future.exception()
+            if error is None:
+                self.outlet.send(_receipt_or_error(act, future.result()))
+            elif isinstance(error, StoreError):
+                self.outlet.send(_error_of(act.request_id, error))
+            else:
+                log.error("act_failed", exc_info=error, extra={"patron": self.patron, "table": act.table})
+                self.outlet.send(error_reply(act.request_id, ErrorCode.INTERNAL))
+
+        return write
+
+
+def error_reply(request_id: str | None, code: ErrorCode, field: str | None = None) -> Error:
+    """Make a numbered refusal."""
+    return Error(
+        request_id=request_id, code=code, name=code.name, message=code.text, retry=code.is_retryable, field=field
+    )
+
+
+def _error_of(request_id: str, error: Exception) -> Error:
+    """Say in the wire's numbers what the store refused; without an answer from it the request may be sent again."""
+    if isinstance(error, Refused) and error.code in ErrorCode.__members__:
+        return error_reply(request_id, ErrorCode[error.code])
+    log.warning("store_error", extra={"reason": f"{type(error).__name__} {error}"})
+    return error_reply(request_id, ErrorCode.STORE_AWAY)
+
+
+def _receipt_or_error(act: Act, answer: ActAnswer) -> Receipt | Error:
+    if answer.code == "ok":
+        return Receipt(
+            request_id=act.request_id,
+            table=act.table,
+            round=act.round,
+            accepted_at_ms=answer.at_ms,
+            stack=answer.stack,
+            bets=answer.bets,
+            ready=answer.ready,
+        )
+    code = ErrorCode[answer.code]
+    is_late = code in (ErrorCode.BETTING_CLOSED, ErrorCode.ROUND_OVER)
+    return Error(
+        request_id=act.request_id,
+        code=code,
+        name=code.name,
+        message=code.text,
+        arrived_at_ms=answer.at_ms if is_late else None,
+        closed_at_ms=answer.closed_at_ms if is_late and answer.closed_at_ms else None,
+    )
+
+
+def _spot_of(act: Act) -> str:
+    spot = act.spot if isinstance(act, Place | Undo) else None
+    return spot.value if spot is not None else ""
+
+
+def _chip_of(act: Act) -> int | str:
+    return act.chip if isinstance(act, Place) else ""
+
+
+def _summary(view: TableView) -> TableSummary:
+    return TableSummary(
+        table=view.table,
+        rules=view.rules,
+        phase=view.phase,
+        round=view.round,
+        closes_at_ms=view.closes_at_ms,
+        seated=view.crowd.seated,
+    )

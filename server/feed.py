@@ -1,0 +1,159 @@
+"""One table as this node's sockets follow it: the newest numbered events, and who listens.
+
+Gapless by construction: an event is passed on only if it is the next, and to a listener only if it is next for it. Never
+waits and never asks the store; `hub.py` does. A listener whose outlet is full is skipped and named, so that the hub can
+send it a snapshot once it has drained.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+import msgpack
+import msgspec
+
+from client_sdk.protocol.codec import JSON, MSGPACK, Codec
+from server.outlet import Outlet, framed_payload
+
+EVENTS_KEPT: Final = 512
+
+
+PrivateMessage = msgspec.Struct | dict[str, Any]
+
+
+class Listener(Protocol):
+    """What a feed needs of a connection."""
+
+    id: str
+    patron: str
+    outlet: Outlet
+
+
+class Frames:
+    """One public message, framed at most once for each codec."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+        self._framed: dict[str, bytes] = {}
+
+    def of(self, codec: Codec) -> bytes:
+        """The bytes for the sockets of this codec."""
+        frame = self._framed.get(codec.subprotocol)
+        if frame is None:
+            payload = self._packed if codec is MSGPACK else JSON.encode(msgpack.unpackb(self._packed))
+            frame = self._framed[codec.subprotocol] = framed_payload(codec, payload)
+        return frame
+
+
+class Feed:
+    """The followers of one table on this node."""
+
+    def __init__(self, table: str, incarnation: str, seq: int) -> None:
+        self.table = table
+        self.incarnation = incarnation
+        self.seq = seq
+        self.heard_at_s = 0.0
+        self.listeners: set[Listener] = set()
+        self.seats: dict[str, Listener] = {}
+        self.behind: set[Listener] = set()
+        self._ahead: dict[Listener, int] = {}
+        self._held: dict[Listener, list[PrivateMessage]] = {}
+        self._kept: deque[tuple[int, Frames]] = deque(maxlen=EVENTS_KEPT)
+
+    def __repr__(self) -> str:
+        return f"<Feed {self.table} seq={self.seq} listeners={len(self.listeners)} behind={len(self.behind)}>"
+
+    def reset(self, incarnation: str, seq: int) -> None:
+        """Begin again at a position that the kept events do not lead to."""
+        self.incarnation, self.seq = incarnation, seq
+        self._kept.clear()
+        self._ahead.clear()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody follows, and nobody is about to."""
+        return not self.listeners and not self._held
+
+    def hold(self, listener: Listener, is_seated: bool) -> None:
+        """Keep what is for this listener alone until `add`, while its first view of the table is being read."""
+        self._held.setdefault(listener, [])
+        if is_seated:
+            self.seats[listener.patron] = listener
+
+    def add(self, listener: Listener, seq: int) -> None:
+        """Let a listener that knows everything up to `seq` follow; what it misses is written now.
+
+        The caller has made sure by `has_after` that the events after `seq` are kept.
+        """
+        self.listeners.add(listener)
+        self.behind.discard(listener)
+        for kept_seq, frames in self._kept:
+            if kept_seq > seq:
+                listener.outlet.write(frames.of(listener.outlet.codec))
+        if seq > self.seq:
+            self._ahead[listener] = seq
+        else:
+            self._ahead.pop(listener, None)
+        for message in self._held.pop(listener, ()):
+            listener.outlet.send(message)
+
+    def has_after(self, seq: int) -> bool:
+        """Whether every event after `seq` that this feed has passed on is still kept."""
+        return seq >= self.seq or (bool(self._kept) and self._kept[0][0] <= seq + 1)
+
+    def remember(self, missed: list[tuple[int, bytes]]) -> None:
+        """Put older events, read back from the stream, in front of those kept; only where they lead up to them gapless."""
+        oldest = self._kept[0][0] if self._kept else self.seq + 1
+        older = [(seq, Frames(packed)) for seq, packed in missed if seq < oldest]
+        if older and older[-1][0] == oldest - 1 and older[-1][0] - older[0][0] == len(older) - 1:
+            self._kept = deque([*older, *self._kept], maxlen=max(EVENTS_KEPT, len(older) + len(self._kept)))
+
+    def remove(self, listener: Listener) -> None:
+        """Let a listener go; its seat, if it still holds one, is the caller's to mark as away."""
+        self.listeners.discard(listener)
+        self.behind.discard(listener)
+        self._ahead.pop(listener, None)
+        self._held.pop(listener, None)
+        if self.seats.get(listener.patron) is listener:
+            del self.seats[listener.patron]
+
+    def advance(self, seq: int, packed: bytes) -> bool:
+        """Pass the next event on. False, and nothing done, where it is not the next (an old one, or a gap before it)."""
+        if seq != self.seq + 1:
+            return False
+        self.seq = seq
+        frames = Frames(packed)
+        self._kept.append((seq, frames))
+        self._write(frames, self._those_not_ahead(seq) if self._ahead else self.listeners)
+        return True
+
+    def tell_seat(self, patron: str, message: PrivateMessage) -> None:
+        """Pass a private message to the connection that holds the patron's seat, if it is one of this node's."""
+        listener = self.seats.get(patron)
+        if listener is None:
+            return
+        if listener in self._held:
+            self._held[listener].append(message)
+        else:
+            listener.outlet.send(message)
+        if isinstance(message, dict) and message["type"] == "seat_freed":
+            del self.seats[patron]
+
+    def tell(self, packed: bytes) -> None:
+        """Pass an unnumbered public message on."""
+        self._write(Frames(packed), self.listeners)
+
+    def _those_not_ahead(self, seq: int) -> Iterable[Listener]:
+        """Leave out those whose snapshot was read after this event; drop the note once they are level."""
+        waiting = {listener for listener, known in self._ahead.items() if known >= seq}
+        self._ahead = {listener: known for listener, known in self._ahead.items() if known > seq}
+        return self.listeners - waiting
+
+    def _write(self, frames: Frames, listeners: Iterable[Listener]) -> None:
+        for listener in listeners:
+            if listener in self.behind:
+                continue
+            if listener.outlet.is_full:
+                self.behind.add(listener)
+                continue
+            listener.outlet.write(frames.of(listener.outlet.codec))

@@ -1,0 +1,126 @@
+"""The front door: the WebSocket handshake, and plain HTTP answers beside it.
+
+A socket gets in with one of our subprotocols; which one says how its messages are coded. What happens then is
+`connection.py`'s.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Final
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import NegotiationError
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from client_sdk.protocol.codec import CODECS
+from client_sdk.protocol.errors import CloseCode
+from client_sdk.protocol.messages import REQUEST_BYTES_MAX
+from server.connection import Connection, House
+from server.feed import Listener
+
+log = logging.getLogger(__name__)
+
+HANDSHAKE_TIMEOUT_S: Final = 10
+PING_INTERVAL_S: Final = 10
+PING_TIMEOUT_S: Final = 20
+CLOSE_TIMEOUT_S: Final = 5
+REQUESTS_WAITING_MAX: Final = 32
+FRONT_PAGE: Final = (
+    "Punto, a baccarat table service. Connect with a WebSocket client and one of the subprotocols "
+    + ", ".join(CODECS)
+    + ".\n"
+)
+
+
+class Gateway:
+    """All sockets of this node."""
+
+    def __init__(self, house: House, is_ready: Callable[[], bool]) -> None:
+        self._house = house
+        self._is_ready = is_ready
+        self._connections: dict[str, Connection] = {}
+        self._count = 0
+        self._server: Server | None = None
+
+    def __repr__(self) -> str:
+        return f"<Gateway connections={len(self._connections)}>"
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen; returns the port (useful where 0 was asked for). Raises OSError where it is taken."""
+        self._server = await serve(
+            self._serve_socket,
+            host,
+            port,
+            subprotocols=[Subprotocol(name) for name in CODECS],
+            select_subprotocol=_select_subprotocol,
+            process_request=self._answer_http,
+            compression=None,
+            max_size=REQUEST_BYTES_MAX,
+            max_queue=REQUESTS_WAITING_MAX,
+            open_timeout=HANDSHAKE_TIMEOUT_S,
+            ping_interval=PING_INTERVAL_S,
+            ping_timeout=PING_TIMEOUT_S,
+            close_timeout=CLOSE_TIMEOUT_S,
+            server_header="punto",
+            backlog=1024,
+        )
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Tell every socket to come back elsewhere, and end."""
+        if self._server is None:
+            return
+        self._server.close(close_connections=True, code=CloseCode.GOING_AWAY, reason=CloseCode.GOING_AWAY.text)
+        await self._server.wait_closed()
+
+    def close_slow(self, listener: Listener) -> None:
+        """Cut a socket that does not read: a close frame would wait behind all that it has not taken."""
+        connection = self._connections.get(listener.id)
+        if connection is not None:
+            log.info("slow_reader_closed", extra={"patron": listener.patron, "connection": listener.id})
+            connection.cut()
+
+    async def _serve_socket(self, websocket: ServerConnection) -> None:
+        self._count += 1
+        connection_id = f"{self._house.node_id}:{self._count}"
+        codec = CODECS[str(websocket.subprotocol)]
+        connection = self._connections[connection_id] = Connection(websocket, codec, self._house, connection_id)
+        try:
+            await connection.run()
+        finally:
+            del self._connections[connection_id]
+
+    def _answer_http(self, websocket: ServerConnection, request: Request) -> Response | None:
+        """Answer what is no WebSocket handshake."""
+        match request.path.partition("?")[0]:
+            case "/healthz":
+                return _text(HTTPStatus.OK, "ok\n")
+            case "/readyz":
+                is_ready = self._is_ready()
+                status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+                return _text(status, "ready\n" if is_ready else "not ready\n")
+            case "/" if "Upgrade" not in request.headers:
+                return _text(HTTPStatus.OK, FRONT_PAGE)
+            case "/":
+                return None
+            case _:
+                return _text(HTTPStatus.NOT_FOUND, "not found\n")
+
+
+def _select_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol:
+    """Take the first of ours that was offered; without one there is nothing to speak, and the handshake ends with 400."""
+    for name in CODECS:
+        if name in offered:
+            return Subprotocol(name)
+    raise NegotiationError(f"offer one of the subprotocols {', '.join(CODECS)}")
+
+
+def _text(status: HTTPStatus, body: str) -> Response:
+    headers = Headers()
+    headers["Content-Type"] = "text/plain; charset=utf-8"
+    headers["Content-Length"] = str(len(body.encode()))
+    headers["Connection"] = "close"
+    return Response(status, status.phrase, headers, body.encode())

@@ -1,0 +1,332 @@
+"""This node's connections and the tables they follow.
+
+One subscription for all followed tables; the stream is the truth. The hub passes an event on only as the next in line, and
+reads from the stream what it missed: on a gap, on silence, after its line to the store broke. It never decides anything
+about a game. One table's followers are `feed.py`; one socket is `connection.py`.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import msgpack
+import msgspec
+
+from client_sdk.protocol.messages import Results, SeatTakenOver, Snapshot
+from server.feed import Feed, Listener
+from server.store.bus import Envelope, Subscription
+from server.store.driver import Driver
+from server.store.errors import StoreError
+from server.store.records import TableRow
+from server.store.tables import EVENTS_PAGE_MAX, Tables
+
+log = logging.getLogger(__name__)
+
+SILENCE_MS: Final = 2_000
+"""A followed table from which nothing was heard for this long is looked at in the stream."""
+LISTEN_MS: Final = 500
+LAG_PAGES_MAX: Final = 8
+"""Missed events are read in so many pages at most; whoever is further behind gets a snapshot."""
+DRAIN_CHECK_MS: Final = 100
+DRAIN_MS_MAX: Final = 10_000
+"""A slow reader that has not drained by then is closed (reconnectable)."""
+AWAY_RETRY_MS: Final = 500
+
+Nudge = Callable[[str], None]
+
+
+class Hub:
+    """Local fan-out: from the bus and the streams to sockets."""
+
+    def __init__(self, driver: Driver, tables: Tables, close_slow: Callable[[Listener], None]) -> None:
+        self._driver = driver
+        self._tables = tables
+        self._close_slow = close_slow
+        self._feeds: dict[str, Feed] = {}
+        self._opening = asyncio.Lock()
+        self._subscription = Subscription(driver)
+        self._nudges: dict[str, Nudge] = {}
+        self._away: dict[tuple[str, str, str], None] = {}
+        self._away_changed = asyncio.Event()
+        self._behind_since_s: dict[tuple[str, str], float] = {}
+
+    def __repr__(self) -> str:
+        return f"<Hub tables={len(self._feeds)} listeners={sum(len(feed.listeners) for feed in self._feeds.values())}>"
+
+    async def run(self) -> None:
+        """Listen, repair and keep slow readers in check until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._listen_for_ever(), name="hub listens")
+            group.create_task(self._watch_silence(), name="hub watches silence")
+            group.create_task(self._tend_slow_readers(), name="hub tends slow readers")
+            group.create_task(self._mark_away_for_ever(), name="hub marks away")
+
+    # --- followers ----------------------------------------------------------------------------------------------------
+
+    async def follow(self, table: str, nudge: Nudge) -> None:
+        """Keep a table's feed open for the dealer that owns it; `nudge` is called when a script asks it to look."""
+        self._nudges[table] = nudge
+        await self._feed(table)
+
+    def unfollow(self, table: str) -> None:
+        """End what `follow` began."""
+        self._nudges.pop(table, None)
+
+    async def attach(
+        self, listener: Listener, table: str, incarnation: str | None, seq: int | None, is_seated: bool
+    ) -> tuple[bool, TableRow, Callable[[], None]]:
+        """Join a listener to a table's events.
+
+        Returns whether it can go on from (incarnation, seq), the table as it is now, and a function that starts the flow: to
+        be called after the reply was written and without waiting in between. Raises `StoreError`.
+        """
+        feed = await self._feed(table)
+        feed.hold(listener, is_seated)
+        try:
+            resumed, row, position = await self._position(feed, listener, incarnation, seq)
+        except BaseException:
+            feed.remove(listener)
+            raise
+        return resumed, row, lambda: feed.add(listener, position)
+
+    async def _position(
+        self, feed: Feed, listener: Listener, incarnation: str | None, seq: int | None
+    ) -> tuple[bool, TableRow, int]:
+        """Find the seq from which a listener can follow: its own, or that of a table row read now."""
+        while True:
+            row = await self._tables.view(feed.table, listener.patron)
+            resumed = seq is not None and incarnation == row.view.incarnation and seq <= row.view.seq
+            if resumed and seq is not None and not feed.has_after(seq):
+                await self._refill(feed, seq)
+                resumed = feed.has_after(seq)
+            position = seq if resumed and seq is not None else row.view.seq
+            if feed.incarnation != row.view.incarnation:
+                await self._repair(feed)
+            elif feed.has_after(position):
+                return resumed, row, position
+
+    def detach(self, listener: Listener, table: str) -> None:
+        """Take a listener off a table; a seat it held is marked as away, however long the store needs for that."""
+        feed = self._feeds.get(table)
+        if feed is None:
+            return
+        if feed.seats.get(listener.patron) is listener:
+            self._away[(table, listener.patron, listener.id)] = None
+            self._away_changed.set()
+        feed.remove(listener)
+        self._behind_since_s.pop((table, listener.id), None)
+
+    def holds_seat(self, listener: Listener, table: str) -> bool:
+        """Whether private messages of this patron's seat go to this listener."""
+        feed = self._feeds.get(table)
+        return feed is not None and feed.seats.get(listener.patron) is listener
+
+    def give_up_seat(self, listener: Listener, table: str) -> None:
+        """Forget that this listener holds a seat (it left, or another connection took it over)."""
+        feed = self._feeds.get(table)
+        if feed is not None and feed.seats.get(listener.patron) is listener:
+            del feed.seats[listener.patron]
+
+    async def _feed(self, table: str) -> Feed:
+        async with self._opening:
+            feed = self._feeds.get(table)
+            if feed is None:
+                view = (await self._tables.view(table)).view  # raises where there is no such table
+                await self._subscription.add(table)
+                feed = self._feeds[table] = Feed(table, view.incarnation, view.seq)
+                feed.heard_at_s = monotonic()
+            return feed
+
+    async def _refill(self, feed: Feed, seq: int) -> None:
+        """Read what a returning listener missed back from the stream into the feed's memory."""
+        missed: list[tuple[int, bytes]] = []
+        after = seq
+        for _ in range(LAG_PAGES_MAX):
+            page = await self._tables.events_after(feed.table, after)
+            missed += [entry for entry in page if entry[0] <= feed.seq]
+            if len(page) < EVENTS_PAGE_MAX:
+                break
+            after = page[-1][0]
+        feed.remember(missed)
+
+    # --- the bus ------------------------------------------------------------------------------------------------------
+
+    async def _listen_for_ever(self) -> None:
+        while True:
+            try:
+                async for envelope in self._subscription.envelopes(LISTEN_MS):
+                    if envelope is not None:
+                        await self._take(envelope)
+            except StoreError as error:
+                log.warning("bus_lost", extra={"reason": str(error)})
+            except Exception:  # whatever the driver meets on a broken line, the listening begins anew
+                log.exception("bus_lost")
+            await self._resubscribe()
+
+    async def _resubscribe(self) -> None:
+        while True:
+            await asyncio.sleep(random.uniform(0.05, 0.3))  # noqa: S311 - jitter
+            try:
+                await self._subscription.close()
+            except StoreError:
+                pass
+            self._subscription = Subscription(self._driver)
+            try:
+                for table in list(self._feeds):
+                    await self._subscription.add(table)
+                for feed in list(self._feeds.values()):
+                    await self._repair(feed)
+            except StoreError:
+                continue
+            log.info("bus_found", extra={"tables": len(self._feeds)})
+            return
+
+    async def _take(self, envelope: Envelope) -> None:
+        """Act on one publication; one that can't be read is dropped, and the listening goes on."""
+        feed = self._feeds.get(envelope.table)
+        if feed is None:
+            return
+        feed.heard_at_s = monotonic()
+        try:
+            match envelope.kind:
+                case "event":
+                    await self._take_event(feed, envelope)
+                case "alive":
+                    if envelope.incarnation != feed.incarnation or envelope.seq > feed.seq:
+                        await self._repair(feed)
+                case "results":
+                    self._tell_results(feed, envelope.body)
+                case "private":
+                    for patron, message in msgpack.unpackb(envelope.body):
+                        feed.tell_seat(patron, message)
+                case "seat":
+                    self._tell_taken_over(feed, *msgpack.unpackb(envelope.body))
+                case "crowd":
+                    feed.tell(envelope.body)
+                case "nudge" if envelope.table in self._nudges:
+                    self._nudges[envelope.table](envelope.body.decode())
+                case _:
+                    pass
+        except StoreError as error:
+            log.warning("feed_repair_failed", extra={"table": envelope.table, "reason": str(error)})
+        except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
+            log.warning("rubbish_on_bus", extra={"table": envelope.table, "kind": envelope.kind})
+
+    async def _take_event(self, feed: Feed, envelope: Envelope) -> None:
+        is_strange = envelope.incarnation != feed.incarnation
+        if is_strange or (not feed.advance(envelope.seq, envelope.body) and envelope.seq > feed.seq):
+            await self._repair(feed)
+
+    def _tell_results(self, feed: Feed, body: bytes) -> None:
+        """Hand each patron of a settled chunk its own results."""
+        for name, stack, packed in msgpack.unpackb(body, raw=True):
+            patron = name.decode()
+            if patron in feed.seats:
+                record = msgpack.unpackb(packed)
+                results = Results(
+                    table=feed.table,
+                    round=record["round"],
+                    outcome=record["outcome"],
+                    bets=record["results"],
+                    stack=stack,
+                )
+                feed.tell_seat(patron, results)
+
+    def _tell_taken_over(self, feed: Feed, patron: str, connection: str) -> None:
+        for listener in feed.listeners:
+            if listener.id == connection and listener.patron == patron:
+                self.give_up_seat(listener, feed.table)
+                listener.outlet.send(SeatTakenOver(table=feed.table))
+                return
+
+    # --- repair -------------------------------------------------------------------------------------------------------
+
+    async def _repair(self, feed: Feed) -> None:
+        """Catch up from the stream; where it does not lead on from here, everybody gets a snapshot. Raises `StoreError`."""
+        for _ in range(LAG_PAGES_MAX):
+            page = await self._tables.events_after(feed.table, feed.seq)
+            view = (await self._tables.view(feed.table, None, 0)).view
+            if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1) or view.seq < feed.seq:
+                break
+            for seq, packed in page:
+                feed.advance(seq, packed)
+            if feed.seq >= view.seq:
+                feed.heard_at_s = monotonic()
+                return
+        view = (await self._tables.view(feed.table)).view
+        log.warning("feed_restarted", extra={"table": feed.table, "seq": view.seq})
+        feed.reset(view.incarnation, view.seq)
+        for listener in list(feed.listeners):
+            await self._send_snapshot(feed, listener, "recovered")
+
+    async def _watch_silence(self) -> None:
+        """Look into the stream of every table that has been silent; the fast road may have lost something."""
+        while True:
+            await asyncio.sleep(SILENCE_MS / 1000 * random.uniform(0.4, 0.6))  # noqa: S311 - jitter
+            await self._close_empty_feeds()
+            for feed in list(self._feeds.values()):
+                if monotonic() - feed.heard_at_s > SILENCE_MS / 1000:
+                    feed.heard_at_s = monotonic()
+                    try:
+                        await self._repair(feed)
+                    except StoreError as error:
+                        log.warning("feed_repair_failed", extra={"table": feed.table, "reason": str(error)})
+
+    async def _close_empty_feeds(self) -> None:
+        """Give up the feeds that nobody follows any more."""
+        async with self._opening:
+            for feed in [feed for feed in self._feeds.values() if feed.is_empty and feed.table not in self._nudges]:
+                del self._feeds[feed.table]
+                try:
+                    await self._subscription.remove(feed.table)
+                except StoreError as error:
+                    log.warning("unsubscribe_failed", extra={"table": feed.table, "reason": str(error)})
+
+    async def _send_snapshot(self, feed: Feed, listener: Listener, reason: str) -> None:
+        row = await self._tables.view(feed.table, listener.patron)
+        if listener not in feed.listeners or row.view.incarnation != feed.incarnation:
+            return
+        if feed.has_after(row.view.seq):
+            listener.outlet.send(Snapshot(table=feed.table, reason=reason, snapshot=row.view))
+            feed.add(listener, row.view.seq)
+
+    # --- slow readers and lost ones -----------------------------------------------------------------------------------
+
+    async def _tend_slow_readers(self) -> None:
+        """Send a snapshot to those that have drained, and close those that do not."""
+        while True:
+            await asyncio.sleep(DRAIN_CHECK_MS / 1000)
+            for feed in list(self._feeds.values()):
+                for listener in list(feed.behind):
+                    await self._tend(feed, listener)
+
+    async def _tend(self, feed: Feed, listener: Listener) -> None:
+        key = (feed.table, listener.id)
+        since_s = self._behind_since_s.setdefault(key, monotonic())
+        if listener.outlet.waiting_bytes == 0:
+            self._behind_since_s.pop(key, None)
+            try:
+                await self._send_snapshot(feed, listener, "behind")
+            except StoreError as error:
+                log.warning("snapshot_failed", extra={"table": feed.table, "reason": str(error)})
+        elif monotonic() - since_s > DRAIN_MS_MAX / 1000:
+            self._behind_since_s.pop(key, None)
+            self._close_slow(listener)
+
+    async def _mark_away_for_ever(self) -> None:
+        """Mark the seats of lost connections as away, again and again until the store has taken it."""
+        while True:
+            await self._away_changed.wait()
+            self._away_changed.clear()
+            while self._away:
+                table, patron, connection = next(iter(self._away))
+                try:
+                    await self._tables.go_away(table, patron, connection)
+                except StoreError as error:
+                    log.warning("away_not_marked", extra={"table": table, "reason": str(error)})
+                    await asyncio.sleep(AWAY_RETRY_MS / 1000)
+                else:
+                    self._away.pop((table, patron, connection), None)

@@ -1,0 +1,63 @@
+"""The one door through which everything is written to a socket.
+
+A frame is built once and the same bytes go to every socket of a codec. Nothing here waits: what a slow reader does not
+take stays in its own transport, and past `OUTBOX_BYTES_MAX` the outlet says so and the hub stops feeding it.
+"""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import Frame as WireFrame
+from websockets.frames import Opcode
+from websockets.protocol import State
+
+from client_sdk.protocol.codec import Codec
+
+OUTBOX_BYTES_MAX: Final = 512 * 1024
+DRAIN_CHECK_MS: Final = 50
+
+
+def framed(codec: Codec, message: msgspec.Struct | dict[str, Any]) -> bytes:
+    """Turn a message into the bytes of one whole WebSocket frame (server to client, no compression)."""
+    return framed_payload(codec, codec.encode(message))
+
+
+def framed_payload(codec: Codec, payload: bytes | str) -> bytes:
+    """Put a frame around an encoded message."""
+    data = payload.encode() if isinstance(payload, str) else payload
+    opcode = Opcode.TEXT if codec.is_text else Opcode.BINARY
+    return WireFrame(opcode, data).serialize(mask=False, extensions=[])
+
+
+class Outlet:
+    """One socket's way out."""
+
+    def __init__(self, websocket: ServerConnection, codec: Codec) -> None:
+        self._websocket = websocket
+        self.codec = codec
+
+    def send(self, message: msgspec.Struct | dict[str, Any]) -> None:
+        """Write one message to this socket alone."""
+        self.write(framed(self.codec, message))
+
+    def write(self, frame: bytes) -> None:
+        """Write the bytes of whole frames; on a socket that is closing they are dropped."""
+        if self._websocket.state is State.OPEN:
+            self._websocket.transport.write(frame)
+
+    async def until_taken(self) -> None:
+        """Wait while the peer is too far behind; at once where it is not."""
+        while self.is_full:  # noqa: ASYNC110 - the transport tells nobody when its buffer falls below our limit
+            await asyncio.sleep(DRAIN_CHECK_MS / 1000)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much the peer has not taken yet."""
+        return self._websocket.transport.get_write_buffer_size()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the peer is behind by more than it may be; a socket that is closing is not."""
+        return self._websocket.state is State.OPEN and self.waiting_bytes > OUTBOX_BYTES_MAX

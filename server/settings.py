@@ -1,0 +1,105 @@
+"""What an operator decides: checked once at the start, immutable from then on.
+
+The command line is read in `cli.py`; nothing else reads flags or the environment. A mistake raises `BadSetting`, whose
+sentence names the flag.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from client_sdk.game.shoe import CUT_CARD_DEFAULT, CUT_CARD_MIN
+from client_sdk.game.variants import VARIANTS, Spot, Variant
+from client_sdk.protocol.messages import AMOUNT_MAX, TableRules
+from server.shoes import Shoes, ShuffledShoes
+
+CHIPS: Final = (100, 500, 2_500, 10_000, 50_000)
+MINIMUM: Final = 100
+MAXIMUM: Final = 50_000
+TIE_MAXIMUM: Final = 10_000
+WIN_MAX: Final = MappingProxyType({"royal": 75_000})
+"""Caps on the win of one bet, by variant; a tie of 100.00 at 8 to 1 would win 800.00 and is cut to 750.00."""
+SEATS_MAX: Final = 5_000
+PLAY_MONEY: Final = 1_000_000
+PLAY_MONEY_MAX: Final = 10**12
+DURATION_MS_MAX: Final = 600_000
+
+
+class BadSetting(ValueError):
+    """A setting that can't be; the sentence names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The times of a table, ms."""
+
+    betting_ms: int = 15_000
+    card_ms: int = 700
+    result_ms: int = 4_000
+    grace_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a node runs."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    store: str = "embedded"
+    data: Path = Path("data")
+    open_play: bool = False
+    play_money: int = PLAY_MONEY
+    currency: str = "PTO"
+    exponent: int = 2
+    pace: Pace = field(default_factory=Pace)
+    cut_card: int = CUT_CARD_DEFAULT
+    stacked: bool = False
+    shoes: Shoes = field(default_factory=ShuffledShoes)
+    demo_bots: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.open_play:
+            raise BadSetting("only open play is there yet: start with --open (guests with play money)")
+        if not 0 <= self.port < 65_536:
+            raise BadSetting(f"--listen: no such port: {self.port}")
+        for name in ("betting_ms", "card_ms", "result_ms", "grace_ms"):
+            value = getattr(self.pace, name)
+            least = 100 if name == "betting_ms" else 0
+            if not least <= value <= DURATION_MS_MAX:
+                flag = name.replace("_", "-")
+                raise BadSetting(f"--{flag}: {value} is not between {least} and {DURATION_MS_MAX} ms")
+        if not CUT_CARD_MIN <= self.cut_card <= 200:
+            raise BadSetting(f"--cut-card: {self.cut_card} is not between {CUT_CARD_MIN} and 200 cards from the end")
+        if not 0 <= self.play_money <= PLAY_MONEY_MAX:
+            raise BadSetting(f"--play-money: {self.play_money} is not between 0 and {PLAY_MONEY_MAX}")
+        if not 0 <= self.demo_bots <= 100:
+            raise BadSetting(f"--demo-bots: {self.demo_bots} is not between 0 and 100")
+
+    def tables(self) -> Mapping[str, TableRules]:
+        """The tables this house opens: one for each variant."""
+        return {f"{name}-1": self._rules(variant) for name, variant in VARIANTS.items()}
+
+    def _rules(self, variant: Variant) -> TableRules:
+        maximums = {spot: TIE_MAXIMUM if spot is Spot.TIE else MAXIMUM for spot in variant.spots}
+        assert max(maximums.values()) * 10 * SEATS_MAX < AMOUNT_MAX, "no sum of a table can leave the exact integers"
+        return TableRules(
+            variant=variant.name,
+            decks=variant.decks,
+            shuffles_every_round=variant.shuffles_every_round,
+            commission_bp=variant.commission_bp,
+            tie_pays=variant.tie_pays,
+            forbidden_pairs=[sorted(pair) for pair in variant.forbidden_pairs],
+            minimum=MINIMUM,
+            maximums=maximums,
+            chips=list(CHIPS),
+            win_max=WIN_MAX.get(variant.name),
+            cut_card=None if variant.shuffles_every_round or self.stacked else self.cut_card,
+            seats_max=SEATS_MAX,
+            betting_ms=self.pace.betting_ms,
+            card_ms=self.pace.card_ms,
+            result_ms=self.pace.result_ms,
+            grace_ms=self.pace.grace_ms,
+            stacked=self.stacked,
+        )

@@ -1,0 +1,60 @@
+"""The names of all keys and channels; no other file makes one.
+
+Everything of a table shares the hash tag `{t:ID}`, everything of a wallet `{w:PATRON}`, so that a script touches one slot
+of a cluster. Ids are percent-encoded, so no id can reach into another's keys.
+"""
+
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+TABLES: Final = "punto:tables"
+NODES: Final = "punto:nodes"
+_TABLE_PARTS: Final = (
+    "events",
+    "stacks",
+    "seats",
+    "bets",
+    "totals",
+    "last",
+    "requests:0",
+    "requests:1",
+    "ready",
+    "away",
+    "leaving",
+    "played",
+    "transfers",
+    "outgoing",
+)
+
+
+def table_key(table: str) -> str:
+    """Name the hash of a table."""
+    return f"punto:{{t:{quote(table, safe='')}}}"
+
+
+@lru_cache(maxsize=4096)
+def table_keys(table: str) -> tuple[str, ...]:
+    """Name all keys of a table in the order in which `lua/_table.lua` takes them."""
+    key = table_key(table)
+    return (key, *(f"{key}:{part}" for part in _TABLE_PARTS))
+
+
+def events_key(table: str) -> str:
+    """Name the stream of a table's numbered events."""
+    return f"{table_key(table)}:events"
+
+
+def bets_key(table: str) -> str:
+    """Name the hash of a table's open bets."""
+    return f"{table_key(table)}:bets"
+
+
+def bus_channel(table: str) -> str:
+    """Name the sharded channel on which a table's scripts publish."""
+    return f"{table_key(table)}:bus"
+
+
+def wallet_key(patron: str) -> str:
+    """Name the hash of a patron's wallet."""
+    return f"punto:{{w:{quote(patron, safe='')}}}"

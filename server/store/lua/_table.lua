@@ -1,0 +1,93 @@
+-- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
+--
+-- keys       the fifteen keys of one table, in the order of `keys.py`
+-- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
+--            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
+
+local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
+local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local BUS = TABLE .. ':bus'
+local SPOTS = { 'player', 'banker', 'tie' }
+
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function int(number)
+  return string.format('%d', number)
+end
+
+local function field(name)
+  return redis.call('HGET', TABLE, name)
+end
+
+local function number_field(name)
+  return tonumber(field(name) or '0')
+end
+
+-- kind: event (numbered, the same for all) | results | seat | crowd | alive | nudge
+local function publish(kind, incarnation, seq, body)
+  redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body }))
+end
+
+-- Counts a change of seats or sums, so that the owner knows when to tell the crowd.
+local function touch()
+  redis.call('HINCRBY', TABLE, 'touched', 1)
+end
+
+local function all_ready()
+  local connected = number_field('connected')
+  return connected > 0 and redis.call('SCARD', READY) >= connected
+end
+
+-- Tells the owner to look now: every seat is ready, or the first patron sat down at an idle table.
+local function nudge(why)
+  publish('nudge', field('incarnation') or '', number_field('seq'), why)
+end
+
+-- The owner's right to write: both its epoch and its node id (a failover can lose a claim, and two nodes hold one number).
+local function is_fenced(epoch, node)
+  return field('epoch') ~= epoch or field('owner') ~= node
+end
+
+local function renew_lease(lease_ms)
+  redis.call('HSET', TABLE, 'lease_until_ms', int(now_ms + tonumber(lease_ms)))
+end
+
+-- One commit of the owner: state, events, publication and lease together.
+-- args from `first`: epoch, node, lease_ms, incarnation, seq it follows, state, phase, round, closes_at_ms, closed_at_ms,
+-- rules ('' unchanged), limits ('' unchanged), then the events' bytes in order of seq.
+-- Returns nil (go on: call write) or the answer to return: FENCED | INCARNATION | SEQ, or ok where it was done before.
+local function check_commit(first)
+  local events = #ARGV - first - 11
+  local follows, seq = tonumber(ARGV[first + 4]), number_field('seq')
+  if is_fenced(ARGV[first], ARGV[first + 1]) then
+    return { 'FENCED', now_ms }
+  end
+  if field('incarnation') ~= ARGV[first + 3] then
+    return { 'INCARNATION', now_ms }
+  end
+  if seq == follows + events and events > 0 and field('state') == ARGV[first + 5] then
+    return { 'ok', now_ms, seq } -- the reply of this very commit was lost; it is not done twice
+  end
+  if seq ~= follows then
+    return { 'SEQ', now_ms, seq }
+  end
+  return nil
+end
+
+local function write_commit(first)
+  local incarnation, seq = ARGV[first + 3], tonumber(ARGV[first + 4])
+  for i = first + 12, #ARGV do
+    seq = seq + 1
+    redis.call('XADD', EVENTS, 'MAXLEN', '~', 4096, int(seq) .. '-0', 'event', ARGV[i])
+    publish('event', incarnation, seq, ARGV[i])
+  end
+  redis.call('HSET', TABLE, 'seq', int(seq), 'state', ARGV[first + 5], 'phase', ARGV[first + 6],
+    'round', ARGV[first + 7], 'closes_at_ms', ARGV[first + 8], 'closed_at_ms', ARGV[first + 9])
+  if ARGV[first + 10] ~= '' then
+    redis.call('HSET', TABLE, 'rules', ARGV[first + 10], 'limits', ARGV[first + 11])
+  end
+  renew_lease(ARGV[first + 2])
+  return { 'ok', now_ms, seq }
+end

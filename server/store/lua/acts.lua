@@ -1,0 +1,293 @@
+-- Decides acts on bets, many in one call, each by itself and in the order given. The twin of client_sdk/game/bets.py: a
+-- test drives both side by side. Knows limits as data, never a card or a payout.
+-- args     for each act seven: patron, connection, request_id, round, verb, spot ('' none), chip (minor units, '' none)
+-- returns  {'ok', now_ms, answer, answer, ...}, an answer packed with MessagePack:
+--          ['ok', accepted_at_ms, stack, ready, sum player, sum banker, sum tie] or [CODE, arrived_at_ms, closed_at_ms]
+-- refusals of an act, in the order checked: REQUEST_REUSED, UNKNOWN_TABLE, NOT_SEATED, SEAT_TAKEN_OVER, TOO_MANY_ACTS,
+--          ROUND_OVER, BETTING_CLOSED, then the rules' own. From ROUND_OVER on the answer is kept under (patron,
+--          request_id) for this round and the next, and given again to the same request.
+local ACTS_MAX = 400 -- by one patron in one round, remembered requests included
+
+local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'limits')
+local exists, phase, round, closes_at_ms = kept[2], kept[1], tonumber(kept[2] or '0'), tonumber(kept[3] or '0')
+local limits = kept[4] and cmsgpack.unpack(kept[4])
+local is_open = phase == 'betting' and now_ms < closes_at_ms
+local requests, requests_before = REQUESTS[round % 2], REQUESTS[(round + 1) % 2]
+
+local function sums_of(layout)
+  local sums = { player = 0, banker = 0, tie = 0 }
+  for _, act in ipairs(layout) do
+    for _, bet in ipairs(act) do
+      sums[bet[1]] = sums[bet[1]] + bet[2]
+    end
+  end
+  return sums
+end
+
+local function total_of(sums)
+  return sums.player + sums.banker + sums.tie
+end
+
+-- The layout with everything off that `keep` does not want; acts left empty vanish.
+local function filtered(layout, keep)
+  local left = {}
+  for _, act in ipairs(layout) do
+    local bets = {}
+    for _, bet in ipairs(act) do
+      if keep(bet) then
+        bets[#bets + 1] = bet
+      end
+    end
+    if #bets > 0 then
+      left[#left + 1] = bets
+    end
+  end
+  return left
+end
+
+-- A sum that has fallen below the minimum comes off whole.
+local function without_stumps(layout)
+  local sums = sums_of(layout)
+  return filtered(layout, function(bet)
+    return sums[bet[1]] >= limits.minimum
+  end)
+end
+
+local function has_conflict(sums)
+  for _, pair in ipairs(limits.forbidden_pairs) do
+    if sums[pair[1]] > 0 and sums[pair[2]] > 0 then
+      return true
+    end
+  end
+  return false
+end
+
+local function with_act(layout, act)
+  local grown = {}
+  for i, earlier in ipairs(layout) do
+    grown[i] = earlier
+  end
+  grown[#grown + 1] = act
+  return grown
+end
+
+local function has_chip(chip)
+  for _, known in ipairs(limits.chips) do
+    if known == chip then
+      return true
+    end
+  end
+  return false
+end
+
+-- Each verb: (layout, stack, spot, chip, patron) -> new layout, or nil and the refusal.
+local verbs = {}
+
+function verbs.place(layout, stack, spot, chip)
+  local maximum = limits.maximums[spot]
+  if not maximum then
+    return nil, 'SPOT_FORBIDDEN'
+  end
+  if not has_chip(chip) then
+    return nil, 'CHIP_UNKNOWN'
+  end
+  local grown = with_act(layout, { { spot, chip } })
+  local sums = sums_of(grown)
+  if has_conflict(sums) then
+    return nil, 'SPOTS_CONFLICT'
+  end
+  if sums[spot] > maximum then
+    return nil, 'ABOVE_MAXIMUM'
+  end
+  if sums[spot] < limits.minimum then
+    return nil, 'BELOW_MINIMUM'
+  end
+  if chip > stack then
+    return nil, 'INSUFFICIENT_STACK'
+  end
+  return grown
+end
+
+function verbs.undo(layout, _, spot)
+  if spot == '' then
+    if #layout == 0 then
+      return nil, 'NOTHING_TO_UNDO'
+    end
+    local last = layout[#layout]
+    return without_stumps(filtered(layout, function(bet)
+      for _, gone in ipairs(last) do
+        if gone == bet then
+          return false
+        end
+      end
+      return true
+    end))
+  end
+  local top = nil
+  for _, act in ipairs(layout) do
+    for _, bet in ipairs(act) do
+      if bet[1] == spot then
+        top = bet
+      end
+    end
+  end
+  if not top then
+    return nil, 'NOTHING_TO_UNDO'
+  end
+  return without_stumps(filtered(layout, function(bet)
+    return bet ~= top
+  end))
+end
+
+function verbs.clear()
+  return {}
+end
+
+function verbs.rebet(layout, stack, _, _, patron)
+  if #layout > 0 then
+    return nil, 'LAYOUT_NOT_EMPTY'
+  end
+  local packed = redis.call('HGET', LAST, patron)
+  local last = packed and cmsgpack.unpack(packed).bets or {}
+  local act, sums = {}, { player = 0, banker = 0, tie = 0 }
+  for _, spot in ipairs(SPOTS) do
+    if (last[spot] or 0) > 0 then
+      act[#act + 1] = { spot, last[spot] }
+      sums[spot] = last[spot]
+    end
+  end
+  if #act == 0 then
+    return nil, 'NOTHING_TO_REBET'
+  end
+  for _, bet in ipairs(act) do
+    if not limits.maximums[bet[1]] then
+      return nil, 'SPOT_FORBIDDEN'
+    end
+  end
+  if has_conflict(sums) then
+    return nil, 'SPOTS_CONFLICT'
+  end
+  for _, bet in ipairs(act) do
+    if bet[2] > limits.maximums[bet[1]] then
+      return nil, 'ABOVE_MAXIMUM'
+    end
+  end
+  for _, bet in ipairs(act) do
+    if bet[2] < limits.minimum then
+      return nil, 'BELOW_MINIMUM'
+    end
+  end
+  if total_of(sums) > stack then
+    return nil, 'INSUFFICIENT_STACK'
+  end
+  return { act }
+end
+
+function verbs.double(layout, stack)
+  if #layout == 0 then
+    return nil, 'NOTHING_TO_DOUBLE'
+  end
+  local sums, act = sums_of(layout), {}
+  for _, spot in ipairs(SPOTS) do
+    if sums[spot] > 0 then
+      if 2 * sums[spot] > limits.maximums[spot] then
+        return nil, 'ABOVE_MAXIMUM'
+      end
+      act[#act + 1] = { spot, sums[spot] }
+    end
+  end
+  if total_of(sums) > stack then
+    return nil, 'INSUFFICIENT_STACK'
+  end
+  return with_act(layout, act)
+end
+
+function verbs.ready(layout)
+  return layout
+end
+
+-- Moves the chips: the stack pays what the layout gained, the table's sums follow.
+local function lay(patron, before, layout)
+  local old, new = sums_of(before), sums_of(layout)
+  local moved = total_of(new) - total_of(old)
+  if moved ~= 0 then
+    redis.call('HINCRBY', STACKS, patron, int(-moved))
+  end
+  for _, spot in ipairs(SPOTS) do
+    if new[spot] ~= old[spot] then
+      redis.call('HINCRBY', TOTALS, spot, int(new[spot] - old[spot]))
+      local bettors = (new[spot] > 0 and 1 or 0) - (old[spot] > 0 and 1 or 0)
+      if bettors ~= 0 then
+        redis.call('HINCRBY', TOTALS, 'bettors:' .. spot, bettors)
+      end
+    end
+  end
+  if #layout > 0 then
+    redis.call('HSET', BETS, patron, cmsgpack.pack(layout))
+  else
+    redis.call('HDEL', BETS, patron)
+  end
+  return new
+end
+
+local function decide(patron, act_round, verb, spot, chip)
+  if act_round ~= round then
+    return { 'ROUND_OVER', now_ms, closes_at_ms }
+  end
+  if not is_open then
+    return { 'BETTING_CLOSED', now_ms, closes_at_ms }
+  end
+  local packed = redis.call('HGET', BETS, patron)
+  local layout = packed and cmsgpack.unpack(packed) or {}
+  local stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
+  local new, refusal = verbs[verb](layout, stack, spot, chip, patron)
+  if not new then
+    return { refusal, now_ms, closes_at_ms }
+  end
+  if verb == 'ready' then
+    redis.call('SADD', READY, patron)
+  else
+    redis.call('SREM', READY, patron)
+  end
+  local sums = lay(patron, layout, new)
+  stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
+  touch()
+  return { 'ok', now_ms, stack, verb == 'ready', sums.player, sums.banker, sums.tie }
+end
+
+local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
+  local content = table.concat({ verb, act_round, spot, chip }, ' ')
+  local name = patron .. ' ' .. request_id
+  local remembered = redis.call('HGET', requests, name) or redis.call('HGET', requests_before, name)
+  if remembered then
+    local request = cmsgpack.unpack(remembered)
+    return request[1] == content and request[2] or cmsgpack.pack({ 'REQUEST_REUSED', now_ms, closes_at_ms })
+  end
+  if not exists then
+    return cmsgpack.pack({ 'UNKNOWN_TABLE', now_ms, 0 })
+  end
+  local seat = redis.call('HGET', SEATS, patron)
+  if not seat then
+    return cmsgpack.pack({ 'NOT_SEATED', now_ms, closes_at_ms })
+  end
+  if cmsgpack.unpack(seat).connection ~= connection then
+    return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closes_at_ms })
+  end
+  if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
+    return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closes_at_ms })
+  end
+  local answer = cmsgpack.pack(decide(patron, tonumber(act_round), verb, spot, tonumber(chip)))
+  redis.call('HINCRBY', requests, patron, 1)
+  redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
+  return answer
+end
+
+local answers = { 'ok', now_ms }
+for i = 1, #ARGV, 7 do
+  answers[#answers + 1] =
+    answer_to(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6])
+end
+if is_open and all_ready() then
+  nudge('ready')
+end
+return answers

@@ -1,0 +1,24 @@
+-- Starts a buy-in: debits the wallet and keeps {n, amount} until the table's answer is known. One at a time per table; the
+-- same request again gives the same n, also after it was closed.
+-- args     table, request_id, amount (minor units)
+-- returns  {'ok', n, amount, answer}; answer '' = open: ask the table, then close it; else it was decided: do nothing more
+-- refusals UNKNOWN_PATRON | OPEN n amount (another one is under way: drive it on first) | INSUFFICIENT_WALLET
+if not exists then
+  return { 'UNKNOWN_PATRON' }
+end
+local at, amount = ARGV[1], tonumber(ARGV[3])
+local n, answer = number_field('out:' .. at), field('out_answer:' .. at)
+if n > 0 and field('out_request:' .. at) == ARGV[2] then
+  return { 'ok', n, number_field('out_amount:' .. at), answer }
+end
+if n > 0 and answer == '' then
+  return { 'OPEN', n, number_field('out_amount:' .. at) }
+end
+if number_field('balance') < amount then
+  return { 'INSUFFICIENT_WALLET' }
+end
+redis.call('HINCRBY', WALLET, 'balance', int(-amount))
+redis.call('HSET', WALLET, 'out:' .. at, int(n + 1), 'out_amount:' .. at, int(amount), 'out_request:' .. at, ARGV[2],
+  'out_answer:' .. at, '')
+redis.call('HINCRBY', WALLET, 'out_total:' .. at, int(amount))
+return { 'ok', n + 1, amount, '' }

@@ -1,0 +1,45 @@
+-- Takes a patron's seat away and starts the way of its stack back to the wallet, as the next numbered transfer. Where bets
+-- lie, only notes that the patron wants to leave. A cash-out that is still under way must be driven on first.
+-- args     patron, connection ('' = the house itself frees the seat)
+-- returns  {'ok', now_ms, 'gone', n, amount} (n = 0: nothing to carry) | {'ok', now_ms, 'after_round', 0, 0} |
+--          {'ok', now_ms, 'open', n, amount} (an earlier one: drive it on, then ask again)
+-- refusals NOT_SEATED | SEAT_TAKEN_OVER
+local patron = ARGV[1]
+local open = redis.call('HGET', OUTGOING, patron)
+if open then
+  local transfer = cmsgpack.unpack(open)
+  return { 'ok', now_ms, 'open', transfer[1], transfer[2] }
+end
+local packed = redis.call('HGET', SEATS, patron)
+if not packed then
+  return { 'NOT_SEATED', now_ms }
+end
+local seat = cmsgpack.unpack(packed)
+if ARGV[2] ~= '' and seat.connection ~= ARGV[2] then
+  return { 'SEAT_TAKEN_OVER', now_ms }
+end
+if redis.call('HEXISTS', BETS, patron) == 1 then
+  redis.call('SADD', LEAVING, patron)
+  return { 'ok', now_ms, 'after_round', 0, 0 }
+end
+local amount, n = tonumber(redis.call('HGET', STACKS, patron) or '0'), 0
+if amount > 0 then
+  n = redis.call('HINCRBY', TRANSFERS, 'out:' .. patron, 1)
+  redis.call('HINCRBY', TRANSFERS, 'out_total:' .. patron, int(amount))
+  redis.call('HSET', OUTGOING, patron, cmsgpack.pack({ n, amount }))
+  redis.call('HINCRBY', TABLE, 'cashed_out', int(amount))
+end
+redis.call('HDEL', STACKS, patron)
+redis.call('HDEL', SEATS, patron)
+redis.call('SREM', READY, patron)
+redis.call('SREM', LEAVING, patron)
+redis.call('ZREM', AWAY, patron)
+redis.call('ZREM', PLAYED, patron)
+if seat.connected then
+  redis.call('HINCRBY', TABLE, 'connected', -1)
+end
+touch()
+if all_ready() then
+  nudge('ready')
+end
+return { 'ok', now_ms, 'gone', n, amount }

@@ -1,0 +1,14 @@
+-- Begins a round: like commit, and clears what belonged to the rounds before (sums, readiness, requests of two rounds ago).
+-- args     see check_commit in _table.lua, from 1
+-- returns  {'ok', now_ms, seq}
+-- refusals FENCED | INCARNATION | SEQ now_ms seq | BETS_LEFT now_ms (a bet of the last round is not settled yet)
+local answer = check_commit(1)
+if answer then
+  return answer
+end
+if redis.call('HLEN', BETS) > 0 then
+  return { 'BETS_LEFT', now_ms }
+end
+redis.call('DEL', TOTALS, READY, REQUESTS[tonumber(ARGV[8]) % 2])
+redis.call('HSET', TABLE, 'paid', 0, 'settled', 0)
+return write_commit(1)

@@ -1,0 +1,45 @@
+-- Settles a chunk of patrons, each exactly once: a patron without an open bet is passed over, so a chunk may run again.
+-- args     epoch, node, lease_ms, round, then for each patron four: patron, stake (sum of the open bet), payout, record
+--          (MessagePack: round, outcome, bets, results; kept as the last round played)
+-- returns  {'ok', now_ms, patrons settled by this call, bets left}
+-- refusals FENCED | ROUND_OVER | STAKE_DIFFERS now_ms patron
+if is_fenced(ARGV[1], ARGV[2]) then
+  return { 'FENCED', now_ms }
+end
+if field('round') ~= ARGV[4] or field('phase') ~= 'settling' then
+  return { 'ROUND_OVER', now_ms }
+end
+local due = {}
+for i = 5, #ARGV, 4 do
+  local packed = redis.call('HGET', BETS, ARGV[i])
+  if packed then
+    local stake = 0
+    for _, act in ipairs(cmsgpack.unpack(packed)) do
+      for _, bet in ipairs(act) do
+        stake = stake + bet[2]
+      end
+    end
+    if stake ~= tonumber(ARGV[i + 1]) then
+      return { 'STAKE_DIFFERS', now_ms, ARGV[i] }
+    end
+    due[#due + 1] = i
+  end
+end
+local paid, kept, results = 0, 0, {}
+for _, i in ipairs(due) do
+  local patron, stake, payout = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+  redis.call('HDEL', BETS, patron)
+  local stack = redis.call('HINCRBY', STACKS, patron, int(payout))
+  redis.call('HSET', LAST, patron, ARGV[i + 3])
+  redis.call('ZADD', PLAYED, ARGV[4], patron)
+  paid, kept = paid + payout, kept + stake - payout
+  results[#results + 1] = { patron, stack, ARGV[i + 3] }
+end
+if #due > 0 then
+  redis.call('HINCRBY', TABLE, 'house', int(kept))
+  redis.call('HINCRBY', TABLE, 'paid', int(paid))
+  redis.call('HINCRBY', TABLE, 'settled', #due)
+  publish('results', field('incarnation'), number_field('seq'), cmsgpack.pack(results))
+end
+renew_lease(ARGV[3])
+return { 'ok', now_ms, #due, redis.call('HLEN', BETS) }

@@ -1,0 +1,56 @@
+-- Gives a patron a seat, or hands its seat to a newer connection, and takes the chips of one numbered transfer.
+-- args     patron, name, bot (1 | 0), node, connection, n (0: no chips come), amount (minor units)
+-- returns  {'ok', now_ms, stack, connection that held the seat before ('' none)}; a transfer decided before gives its
+--          first answer, and the chips are not taken twice
+-- refusals UNKNOWN_TABLE | TABLE_FULL. With n the refusal is kept: the giver takes its money back.
+local patron, n, amount = ARGV[1], tonumber(ARGV[6]), tonumber(ARGV[7])
+local decided = n > 0 and redis.call('HMGET', TRANSFERS, 'in:' .. patron, 'in_answer:' .. patron)
+local was_decided = decided and tonumber(decided[1] or '0') >= n
+if was_decided and decided[2] ~= 'ok' then
+  return { decided[2], now_ms }
+end
+local packed = redis.call('HGET', SEATS, patron)
+local refusal = nil
+if redis.call('EXISTS', TABLE) == 0 then
+  return { 'UNKNOWN_TABLE', now_ms }
+end
+if not packed and redis.call('HLEN', SEATS) >= cmsgpack.unpack(field('limits')).seats_max then
+  refusal = 'TABLE_FULL'
+end
+if refusal and n > 0 and not was_decided then
+  redis.call('HSET', TRANSFERS, 'in:' .. patron, int(n), 'in_answer:' .. patron, refusal)
+end
+if refusal then
+  return { refusal, now_ms }
+end
+
+local seat = packed and cmsgpack.unpack(packed)
+if n > 0 and not was_decided then
+  redis.call('HSET', TRANSFERS, 'in:' .. patron, int(n), 'in_answer:' .. patron, 'ok')
+  redis.call('HINCRBY', TRANSFERS, 'in_total:' .. patron, int(amount))
+  redis.call('HINCRBY', TABLE, 'bought_in', int(amount))
+  redis.call('HINCRBY', STACKS, patron, int(amount))
+end
+if not seat or not seat.connected then
+  redis.call('HINCRBY', TABLE, 'connected', 1)
+  redis.call('HSET', TABLE, 'last_join_at_ms', int(now_ms))
+end
+if not seat then
+  redis.call('HSETNX', STACKS, patron, 0)
+  redis.call('ZADD', PLAYED, number_field('round'), patron)
+end
+redis.call('HSET', SEATS, patron, cmsgpack.pack({
+  name = ARGV[2], bot = ARGV[3] == '1', node = ARGV[4], connection = ARGV[5], connected = true,
+}))
+redis.call('ZREM', AWAY, patron)
+redis.call('SREM', LEAVING, patron)
+touch()
+local before = ''
+if seat and seat.connected and seat.connection ~= ARGV[5] then
+  before = seat.connection
+  publish('seat', field('incarnation'), number_field('seq'), cmsgpack.pack({ patron, before }))
+end
+if field('phase') == 'idle' then
+  nudge('seated')
+end
+return { 'ok', now_ms, tonumber(redis.call('HGET', STACKS, patron)), before }

@@ -1,0 +1,321 @@
+"""The verbs of a table, each beside the Lua script of its name.
+
+What is atomic: each verb, whole. What order may be relied on: a table's verbs are decided one after another by its store,
+and events come out in that order on the bus and in the stream. The owner's verbs take a `Lease` and are refused
+(`Fenced`) once another owner has claimed the table. Instants are on the clock of the table's store.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final, NamedTuple
+
+import msgpack
+
+from client_sdk.game.variants import Spot
+from client_sdk.protocol.messages import TableRules
+from server.store import keys
+from server.store.driver import Answer, Driver, Script
+from server.store.records import (
+    TableRow,
+    nonzero,
+    pack,
+    pack_limits,
+    sums_of_layout,
+    table_row,
+    unpack_rules,
+    unpack_state,
+)
+from server.table.machine import Change
+from server.table.state import TableState
+
+SCHEMA: Final = 1
+SEATS_SHOWN_MAX: Final = 12
+"""Tables with more seats tell counts and sums, not each seat."""
+TABLES_PAGE_MAX: Final = 50
+EVENTS_PAGE_MAX: Final = 512
+
+_SCRIPTS: Final = {
+    name: Script(name, "_table")
+    for name in (
+        "create_table",
+        "claim",
+        "release",
+        "renew",
+        "commit",
+        "open_betting",
+        "freeze_bets",
+        "acts",
+        "settle",
+        "sit",
+        "go_away",
+        "clear_dead_seats",
+        "leave",
+        "close_cash_out",
+        "departures",
+        "open_cash_outs",
+        "view",
+    )
+}
+
+
+class Lease(NamedTuple):
+    """The right to run a table: the fence that every write of an owner carries."""
+
+    node: str
+    epoch: int
+    incarnation: str
+    lease_ms: int
+
+
+class Claimed(NamedTuple):
+    """A table as its new owner found it."""
+
+    lease: Lease
+    now_ms: int
+    state: TableState
+    rules: TableRules
+
+
+class Pulse(NamedTuple):
+    """What an owner learns when it renews its lease."""
+
+    now_ms: int
+    touched: int
+    seated: int
+    connected: int
+    all_ready: bool
+    last_join_at_ms: int
+
+
+class Frozen(NamedTuple):
+    """The bets of a round after which none is taken."""
+
+    now_ms: int
+    closed_at_ms: int
+    early: bool
+    bettors: int
+    totals: dict[Spot, int]
+
+
+class ActLine(NamedTuple):
+    """One act on its way to the store. `spot` and `chip` are '' where the verb has none."""
+
+    patron: str
+    connection: str
+    request_id: str
+    round: int
+    verb: str
+    spot: str
+    chip: int | str
+
+
+class ActAnswer(NamedTuple):
+    """What the store decided. `code` is 'ok' or the refusal; `at_ms` when the act arrived."""
+
+    code: str
+    at_ms: int
+    closed_at_ms: int = 0
+    stack: int = 0
+    ready: bool = False
+    bets: dict[Spot, int] = {}  # noqa: RUF012 - a NamedTuple's default is never changed
+
+
+class SettleLine(NamedTuple):
+    """One patron's settlement on its way to the store; `record` is kept as the last round played."""
+
+    patron: str
+    stake: int
+    payout: int
+    record: bytes
+
+
+class Seated(NamedTuple):
+    """A seat that was taken. `connection_before` held it until now ('' none)."""
+
+    stack: int
+    connection_before: str
+
+
+class Leaving(NamedTuple):
+    """How a leave went: `gone`, `after_round`, or `open` (cash-out `n` of before must be driven on first)."""
+
+    how: str
+    n: int
+    amount: int
+
+
+class Tables:
+    """All tables of one store."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def _run(self, name: str, table: str, *args: str | bytes | int) -> Answer:
+        return await self._driver.run(_SCRIPTS[name], keys.table_keys(table), args)
+
+    # --- the house ---------------------------------------------------------------------------------------------------
+
+    async def create(self, table: str, rules: TableRules, incarnation: str, run_id: str) -> bool:
+        """Put a table into the store and the index; say whether it is new."""
+        state = TableState()
+        answer = await self._run(
+            "create_table",
+            table,
+            SCHEMA,
+            incarnation,
+            pack(state),
+            pack(rules),
+            pack_limits(rules),
+            state.phase.value,
+            run_id,
+        )
+        await self._driver.call("ZADD", keys.TABLES, 0, table)
+        return bool(answer[2])
+
+    async def page(self, after: str | None) -> list[str]:
+        """List table ids in order, at most TABLES_PAGE_MAX after the given one."""
+        start = "-" if after is None else f"({after}"
+        ids = await self._driver.call("ZRANGE", keys.TABLES, start, "+", "BYLEX", "LIMIT", 0, TABLES_PAGE_MAX)
+        return [table.decode() for table in ids]
+
+    async def view(self, table: str, patron: str | None = None, seats_shown_max: int = SEATS_SHOWN_MAX) -> TableRow:
+        """Read a table at one instant. Raises `Refused` UNKNOWN_TABLE."""
+        return table_row(table, await self._run("view", table, patron or "", seats_shown_max))
+
+    async def events_after(self, table: str, seq: int) -> list[tuple[int, bytes]]:
+        """Read the next numbered events from the stream, oldest first, at most EVENTS_PAGE_MAX: (seq, bytes)."""
+        entries = await self._driver.call("XRANGE", keys.events_key(table), f"({seq}-0", "+", "COUNT", EVENTS_PAGE_MAX)
+        return [(int(entry_id.split(b"-")[0]), fields[b"event"]) for entry_id, fields in entries]
+
+    # --- the owner ----------------------------------------------------------------------------------------------------
+
+    async def claim(self, table: str, node: str, lease_ms: int) -> Claimed:
+        """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE, NEWER_SCHEMA."""
+        answer = await self._run("claim", table, node, lease_ms, SCHEMA)
+        _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, _ = answer
+        return Claimed(
+            Lease(node, epoch, incarnation.decode(), lease_ms),
+            now_ms,
+            unpack_state(state, closes_at_ms),
+            unpack_rules(rules),
+        )
+
+    async def release(self, table: str, lease: Lease) -> None:
+        """Give the table back at once."""
+        await self._run("release", table, lease.epoch, lease.node)
+
+    async def renew(self, table: str, lease: Lease) -> Pulse:
+        """Keep the lease, and tell the hubs the present seq."""
+        _, now_ms, touched, seated, connected, ready, last_join_at_ms = await self._run(
+            "renew", table, lease.epoch, lease.node, lease.lease_ms
+        )
+        return Pulse(now_ms, touched, seated, connected, bool(ready), last_join_at_ms)
+
+    async def commit(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
+        """Write a step and publish its events; `rules` where they change with it. Returns the store's time, ms."""
+        return await self._commit("commit", table, lease, change, rules)
+
+    async def open_betting(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
+        """Write the step that begins a round. Raises `Refused` BETS_LEFT while a bet of the last round lies."""
+        return await self._commit("open_betting", table, lease, change, rules)
+
+    async def _commit(self, verb: str, table: str, lease: Lease, change: Change, rules: TableRules | None) -> int:
+        state, events = change
+        answer = await self._run(
+            verb,
+            table,
+            lease.epoch,
+            lease.node,
+            lease.lease_ms,
+            lease.incarnation,
+            state.seq - len(events),
+            pack(state),
+            state.phase.value,
+            state.round,
+            state.closes_at_ms or 0,
+            state.closed_at_ms or 0,
+            pack(rules) if rules else "",
+            pack_limits(rules) if rules else "",
+            *(pack(event) for event in events),
+        )
+        return int(answer[1])
+
+    async def freeze_bets(self, table: str, lease: Lease, round_number: int, settle_in_ms: int) -> Frozen:
+        """End the taking of bets. Raises `Refused` TOO_EARLY (details: now_ms, closes_at_ms) or ROUND_OVER."""
+        _, now_ms, closed_at_ms, early, bettors, *sums = await self._run(
+            "freeze_bets", table, lease.epoch, lease.node, round_number, settle_in_ms
+        )
+        return Frozen(now_ms, closed_at_ms, bool(early), bettors, nonzero(sums))
+
+    async def open_bets(self, table: str) -> AsyncIterator[tuple[str, dict[Spot, int]]]:
+        """Read the frozen bets, page by page: (patron, sum per spot), each patron once."""
+        cursor, seen = 0, set()
+        while True:
+            cursor, page = await self._driver.call("HSCAN", keys.bets_key(table), cursor, "COUNT", 500)
+            for name, packed in page.items():
+                if name not in seen:
+                    seen.add(name)
+                    yield name.decode(), sums_of_layout(msgpack.unpackb(packed))
+            if cursor == 0:
+                return
+
+    async def settle(self, table: str, lease: Lease, round_number: int, lines: Sequence[SettleLine]) -> int:
+        """Settle a chunk of patrons, each exactly once; returns how many bets are left."""
+        flat = (value for line in lines for value in line)
+        answer = await self._run("settle", table, lease.epoch, lease.node, lease.lease_ms, round_number, *flat)
+        return int(answer[3])
+
+    async def settled_sums(self, table: str) -> tuple[int, int]:
+        """Read what this round paid so far, and to how many patrons."""
+        paid, settled = await self._driver.call("HMGET", keys.table_key(table), "paid", "settled")
+        return int(paid or 0), int(settled or 0)
+
+    async def departures(self, table: str, grace_ms: int, idle_rounds: int, limit: int) -> list[tuple[str, str]]:
+        """List who is to leave between rounds and who is to be warned: (patron, left | away | idle | warn)."""
+        flat = (await self._run("departures", table, grace_ms, idle_rounds, limit))[2:]
+        return [(patron.decode(), reason.decode()) for patron, reason in zip(flat[::2], flat[1::2], strict=True)]
+
+    async def clear_dead_seats(self, table: str, live_nodes: Sequence[str]) -> int:
+        """Mark the seats of dead nodes as away; returns how many."""
+        return int((await self._run("clear_dead_seats", table, *live_nodes))[2])
+
+    # --- patrons ------------------------------------------------------------------------------------------------------
+
+    async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:
+        """Decide acts in the order given, each by itself; an answer for each."""
+        flat = (value for line in lines for value in line)
+        return [_act_answer(packed) for packed in (await self._run("acts", table, *flat))[2:]]
+
+    async def sit(
+        self, table: str, patron: str, name: str, bot: bool, node: str, connection: str, n: int = 0, amount: int = 0
+    ) -> Seated:
+        """Take a seat (or take one's own over) and the chips of transfer `n`. Raises `Refused` UNKNOWN_TABLE, TABLE_FULL."""
+        answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount)
+        return Seated(int(answer[2]), answer[3].decode())
+
+    async def go_away(self, table: str, patron: str, connection: str) -> bool:
+        """Mark a seat as away, if it is still this connection's."""
+        return bool((await self._run("go_away", table, patron, connection))[2])
+
+    async def leave(self, table: str, patron: str, connection: str = "") -> Leaving:
+        """Give a seat up. Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER."""
+        _, _, how, n, amount = await self._run("leave", table, patron, connection)
+        return Leaving(how.decode(), n, amount)
+
+    async def close_cash_out(self, table: str, patron: str, n: int) -> None:
+        """Forget a cash-out that the wallet has taken."""
+        await self._run("close_cash_out", table, patron, n)
+
+    async def open_cash_outs(self, table: str, limit: int) -> list[tuple[str, int, int]]:
+        """List cash-outs under way: (patron, n, amount)."""
+        flat = (await self._run("open_cash_outs", table, limit))[2:]
+        return [
+            (patron.decode(), n, amount) for patron, n, amount in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        ]
+
+
+def _act_answer(packed: bytes) -> ActAnswer:
+    code, at_ms, *rest = msgpack.unpackb(packed)
+    if code != "ok":
+        return ActAnswer(code, at_ms, closed_at_ms=rest[0])
+    stack, ready, *sums = rest
+    return ActAnswer(code, at_ms, 0, stack, ready, nonzero(sums))

@@ -1,0 +1,66 @@
+"""The verbs of a wallet, each beside the Lua script of its name. How they make a transfer is in `server/cashier.py`."""
+
+from typing import Final, NamedTuple
+
+from server.store import keys
+from server.store.driver import Answer, Driver, Script
+from server.store.errors import Refused
+
+_SCRIPTS: Final = {
+    name: Script(name, "_wallet")
+    for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out")
+}
+
+
+class Wallet(NamedTuple):
+    """A wallet as read; `token_sha256` is hex, `open_n` the buy-in under way at the table asked about (0 none)."""
+
+    balance: int
+    name: str
+    bot: bool
+    token_sha256: str
+    open_n: int
+    open_amount: int
+
+
+class BuyIn(NamedTuple):
+    """A buy-in that was given. `answer` is '' while open, else what the table decided."""
+
+    n: int
+    amount: int
+    answer: str
+
+
+class Wallets:
+    """All wallets of one store."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def _run(self, name: str, patron: str, *args: str | bytes | int) -> Answer:
+        return await self._driver.run(_SCRIPTS[name], (keys.wallet_key(patron),), args)
+
+    async def create(self, patron: str, name: str, bot: bool, token_sha256: str, play_money: int) -> int:
+        """Open a guest's wallet and put its play money in, once. Raises `Refused` WALLET_EXISTS."""
+        return int((await self._run("create_wallet", patron, name, int(bot), token_sha256, play_money))[1])
+
+    async def read(self, patron: str, table: str = "") -> Wallet | None:
+        """Read a wallet; None where there is none."""
+        try:
+            _, balance, name, bot, token, n, amount = await self._run("read_wallet", patron, table)
+        except Refused:
+            return None
+        return Wallet(balance, name.decode(), bot == b"1", token.decode(), n, amount)
+
+    async def give_buy_in(self, patron: str, table: str, request_id: str, amount: int) -> BuyIn:
+        """Start a buy-in. Raises `Refused` UNKNOWN_PATRON, OPEN (details: n, amount), INSUFFICIENT_WALLET."""
+        _, n, given, answer = await self._run("give_buy_in", patron, table, request_id, amount)
+        return BuyIn(n, given, answer.decode())
+
+    async def close_buy_in(self, patron: str, table: str, n: int, answer: str) -> int:
+        """Close a buy-in by the table's answer; returns the balance."""
+        return int((await self._run("close_buy_in", patron, table, n, answer))[1])
+
+    async def take_cash_out(self, patron: str, table: str, n: int, amount: int) -> int:
+        """Take a cash-out, once; returns the balance."""
+        return int((await self._run("take_cash_out", patron, table, n, amount))[1])

@@ -1,0 +1,302 @@
+"""The steps of a table: state + what the step needs -> new state + numbered events.
+
+Pure: the time, the shoe and the sums are arguments, and nothing is awaited. A step refuses by `StepRefused` and then
+changes nothing. `due` announces the next step and its instant; `server/dealer.py` keeps it and commits what comes back.
+The rules of cards are `client_sdk.game`'s; a step never sees who bet what.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from client_sdk.game.cards import hand_total
+from client_sdk.game.shoe import Shoe
+from client_sdk.game.tableau import Side, decide, is_natural, next_side
+from client_sdk.game.variants import Spot
+from client_sdk.protocol.messages import (
+    BettingClosed,
+    BettingOpened,
+    CardDealt,
+    CardsBurned,
+    DealtCard,
+    Event,
+    RoundDecided,
+    RoundSettled,
+    RulesChanged,
+    ShoeEnded,
+    ShoeStarted,
+    TableIdled,
+    TableRules,
+)
+from server.table.phases import Phase, Step, StepRefused, phase_after
+from server.table.state import TableState
+
+LEAD_MS_MAX = 150
+"""How long before its `show_at_ms` a card is sent, so that seats with different latency turn it together."""
+
+
+class Change(NamedTuple):
+    """What a step comes to."""
+
+    state: TableState
+    events: tuple[Event, ...]
+
+    def then(self, later: "Change") -> "Change":
+        """Join two steps into one commit."""
+        return Change(later.state, self.events + later.events)
+
+
+class Due(NamedTuple):
+    """The next step, and the instant from which on it may be taken."""
+
+    step: Step
+    at_ms: int
+
+
+def due(state: TableState, rules: TableRules, shoe: Shoe | None) -> Due | None:
+    """Announce the next step. None: nothing happens until a patron sits down (idle)."""
+    match state.phase:
+        case Phase.IDLE:
+            return None
+        case Phase.BETTING:
+            return Due(Step.CLOSE_BETTING, state.closes_at_ms or 0)
+        case Phase.DEALING:
+            assert shoe is not None, "cards are dealt from an open shoe"
+            return Due(_next_card_step(state, shoe), _next_show_at_ms(state, rules) - _lead_ms(rules))
+        case Phase.SETTLING if not state.is_settled:
+            return Due(Step.FINISH_ROUND, 0)
+        case Phase.SETTLING:
+            return Due(Step.OPEN_BETTING, state.next_at_ms or 0)
+
+
+def change_rules(state: TableState, table: str, rules: TableRules) -> Change:
+    """Take new rules between two rounds."""
+    phase = _boundary(state, Step.CHANGE_RULES)
+    seq = state.seq + 1
+    return Change(replace(state, phase=phase, seq=seq), (RulesChanged(table=table, seq=seq, rules=rules),))
+
+
+def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, secret: bytes, commitment: str) -> Change:
+    """Open a fresh shoe between two rounds; its number is one more than that of the shoe before."""
+    phase = _boundary(state, Step.START_SHOE)
+    if state.has_shoe or shoe.number != state.shoe + 1:
+        raise StepRefused(Step.START_SHOE, state.phase, "a shoe is open, or its number is not the next")
+    seq = state.seq + 1
+    started = ShoeStarted(
+        table=table,
+        seq=seq,
+        shoe=shoe.number,
+        decks=rules.decks,
+        cards=len(shoe.cards),
+        cut_card=shoe.cut_card,
+        commitment=commitment,
+    )
+    return Change(
+        replace(
+            state,
+            phase=phase,
+            seq=seq,
+            shoe=shoe.number,
+            shoe_secret=secret.hex(),
+            shoe_commitment=commitment,
+            shoe_cards=len(shoe.cards),
+            shoe_first_round=state.round + 1,
+            position=0,
+            is_last_round=False,
+        ),
+        (started,),
+    )
+
+
+def open_betting(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+    """Begin the next round. The round after the one that reached the cut card is announced as the shoe's last."""
+    phase = _boundary(state, Step.OPEN_BETTING)
+    if not state.has_shoe:
+        raise StepRefused(Step.OPEN_BETTING, state.phase, "no shoe is open")
+    seq, number = state.seq + 1, state.round + 1
+    is_last_round = shoe.cut_card is None or shoe.is_past_cut_card(state.position)
+    opened = BettingOpened(
+        table=table,
+        seq=seq,
+        round=number,
+        shoe=state.shoe,
+        opened_at_ms=now_ms,
+        closes_at_ms=now_ms + rules.betting_ms,
+        is_last_round=is_last_round,
+    )
+    return Change(
+        replace(
+            state,
+            phase=phase,
+            seq=seq,
+            round=number,
+            is_last_round=is_last_round,
+            opened_at_ms=opened.opened_at_ms,
+            closes_at_ms=opened.closes_at_ms,
+            closed_at_ms=None,
+            dealt=(),
+            outcome=None,
+            is_settled=False,
+            next_at_ms=None,
+        ),
+        (opened,),
+    )
+
+
+def close_betting(
+    state: TableState, table: str, closed_at_ms: int, early: bool, totals: Mapping[Spot, int], bettors: int
+) -> Change:
+    """No more bets. The store decided the instant and froze the sums; they are only told here."""
+    phase = phase_after(state.phase, Step.CLOSE_BETTING)
+    seq = state.seq + 1
+    closed = BettingClosed(
+        table=table,
+        seq=seq,
+        round=state.round,
+        closed_at_ms=closed_at_ms,
+        early=early,
+        totals=dict(totals),
+        bettors=bettors,
+    )
+    return Change(
+        replace(state, phase=phase, seq=seq, closed_at_ms=closed_at_ms, shown_at_ms=closed_at_ms),
+        (closed,),
+    )
+
+
+def burn_cards(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+    """Show the first card of a fresh shoe and burn it with as many more as its value tells."""
+    phase = phase_after(state.phase, Step.BURN_CARDS)
+    if _next_card_step(state, shoe) is not Step.BURN_CARDS:
+        raise StepRefused(Step.BURN_CARDS, state.phase, "this shoe was burned already, or burns nothing")
+    seq, show_at_ms = state.seq + 1, _show_at_ms(state, rules, now_ms)
+    burned = CardsBurned(
+        table=table,
+        seq=seq,
+        round=state.round,
+        shoe=state.shoe,
+        card=shoe.cards[0],
+        count=shoe.burned,
+        remaining=len(shoe.cards) - shoe.burned,
+        show_at_ms=show_at_ms,
+    )
+    return Change(
+        replace(state, phase=phase, seq=seq, position=shoe.burned, shown_at_ms=show_at_ms),
+        (burned,),
+    )
+
+
+def deal_card(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+    """Deal the next card of the shoe to the side that the tableau names."""
+    phase = phase_after(state.phase, Step.DEAL_CARD)
+    side = next_side(state.player, state.banker)
+    if side is None or _next_card_step(state, shoe) is not Step.DEAL_CARD:
+        raise StepRefused(Step.DEAL_CARD, state.phase, "the hands are complete, or the shoe is not burned yet")
+    card, seq, show_at_ms = shoe.cards[state.position], state.seq + 1, _show_at_ms(state, rules, now_ms)
+    hand = (*(state.player if side is Side.PLAYER else state.banker), card)
+    dealt = CardDealt(
+        table=table,
+        seq=seq,
+        round=state.round,
+        side=side,
+        card=card,
+        total=hand_total(hand),
+        remaining=len(shoe.cards) - state.position - 1,
+        show_at_ms=show_at_ms,
+    )
+    return Change(
+        replace(
+            state,
+            phase=phase,
+            seq=seq,
+            position=state.position + 1,
+            dealt=(*state.dealt, DealtCard(side=side, card=card, show_at_ms=show_at_ms)),
+            shown_at_ms=show_at_ms,
+        ),
+        (dealt,),
+    )
+
+
+def declare_outcome(state: TableState, table: str, rules: TableRules, now_ms: int) -> Change:
+    """Compare the complete hands."""
+    phase = phase_after(state.phase, Step.DECLARE_OUTCOME)
+    if next_side(state.player, state.banker) is not None:
+        raise StepRefused(Step.DECLARE_OUTCOME, state.phase, "the hands are not complete")
+    seq, show_at_ms = state.seq + 1, _show_at_ms(state, rules, now_ms)
+    outcome = decide(state.player, state.banker)
+    decided = RoundDecided(
+        table=table,
+        seq=seq,
+        round=state.round,
+        outcome=outcome,
+        player=list(state.player),
+        banker=list(state.banker),
+        player_total=hand_total(state.player),
+        banker_total=hand_total(state.banker),
+        player_natural=is_natural(state.player),
+        banker_natural=is_natural(state.banker),
+        show_at_ms=show_at_ms,
+    )
+    return Change(replace(state, phase=phase, seq=seq, outcome=outcome, shown_at_ms=show_at_ms), (decided,))
+
+
+def finish_round(state: TableState, table: str, rules: TableRules, now_ms: int, paid: int, settled: int) -> Change:
+    """Every bet is settled (the store counted `paid` in payouts to `settled` patrons). A shoe that is out is opened."""
+    phase = phase_after(state.phase, Step.FINISH_ROUND)
+    if state.is_settled:
+        raise StepRefused(Step.FINISH_ROUND, state.phase, "the round was finished already")
+    seq, next_at_ms = state.seq + 1, max(state.shown_at_ms + rules.result_ms, now_ms)
+    finished = RoundSettled(table=table, seq=seq, round=state.round, paid=paid, settled=settled, next_at_ms=next_at_ms)
+    change = Change(replace(state, phase=phase, seq=seq, is_settled=True, next_at_ms=next_at_ms), (finished,))
+    return change.then(_end_shoe(change.state, table)) if state.is_last_round else change
+
+
+def fall_idle(state: TableState, table: str) -> Change:
+    """Nobody is seated: stay as we are until somebody comes. The shoe, its position and the round number remain."""
+    phase = _boundary(state, Step.FALL_IDLE)
+    seq = state.seq + 1
+    return Change(replace(state, phase=phase, seq=seq), (TableIdled(table=table, seq=seq, round=state.round),))
+
+
+def _end_shoe(state: TableState, table: str) -> Change:
+    assert state.shoe_secret is not None, "only an open shoe can end"
+    seq = state.seq + 1
+    ended = ShoeEnded(
+        table=table,
+        seq=seq,
+        shoe=state.shoe,
+        rounds=state.round - state.shoe_first_round + 1,
+        secret=state.shoe_secret,
+        reason="dealt",
+    )
+    return Change(replace(state, seq=seq, shoe_secret=None, position=0), (ended,))
+
+
+def _boundary(state: TableState, step: Step) -> Phase:
+    """Look up a step that belongs between two rounds: the last one must be settled."""
+    phase = phase_after(state.phase, step)
+    if not state.is_settled:
+        raise StepRefused(step, state.phase, "the round is not settled")
+    return phase
+
+
+def _next_card_step(state: TableState, shoe: Shoe) -> Step:
+    if state.position < shoe.burned:
+        return Step.BURN_CARDS
+    if next_side(state.player, state.banker) is None:
+        return Step.DECLARE_OUTCOME
+    return Step.DEAL_CARD
+
+
+def _lead_ms(rules: TableRules) -> int:
+    return min(LEAD_MS_MAX, rules.card_ms)
+
+
+def _next_show_at_ms(state: TableState, rules: TableRules) -> int:
+    return state.shown_at_ms + rules.card_ms
+
+
+def _show_at_ms(state: TableState, rules: TableRules, now_ms: int) -> int:
+    """Keep the table's pace, and after a delay (a takeover, a slow store) never show in the past."""
+    return max(_next_show_at_ms(state, rules), now_ms + _lead_ms(rules))

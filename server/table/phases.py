@@ -1,0 +1,86 @@
+"""The phases of a table and the steps between them, as tables.
+
+A phase is a condition that everybody at the table can see; a step is something that the dealer does. A step that has no
+entry under the present phase is refused and changes nothing: the missing entry is the refusal. The steps themselves are
+in `machine.py`; the diagram in docs/table.md is printed from these tables by `diagram.py`.
+
+A round walks once around: betting is opened for a stated time, closed, cards are dealt one by one until the tableau is
+satisfied, the outcome is declared, every bet is settled, and the result stands for a while. Then betting opens again,
+or, where nobody is seated, the table falls idle with its shoe as it lies. Nothing here waits: `machine.due` announces
+which step comes next and when, and the dealer keeps that appointment.
+"""
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Phase(StrEnum):
+    """What a table is doing."""
+
+    IDLE = "idle"
+    BETTING = "betting"
+    DEALING = "dealing"
+    SETTLING = "settling"
+
+
+class Step(StrEnum):
+    """What a dealer does next."""
+
+    CHANGE_RULES = "change_rules"
+    START_SHOE = "start_shoe"
+    OPEN_BETTING = "open_betting"
+    CLOSE_BETTING = "close_betting"
+    BURN_CARDS = "burn_cards"
+    DEAL_CARD = "deal_card"
+    DECLARE_OUTCOME = "declare_outcome"
+    FINISH_ROUND = "finish_round"
+    FALL_IDLE = "fall_idle"
+
+
+NEXT_PHASE: Final = MappingProxyType(
+    {
+        Phase.IDLE: {
+            Step.CHANGE_RULES: Phase.IDLE,
+            Step.START_SHOE: Phase.IDLE,
+            Step.OPEN_BETTING: Phase.BETTING,
+        },
+        Phase.BETTING: {
+            Step.CLOSE_BETTING: Phase.DEALING,
+        },
+        Phase.DEALING: {
+            Step.BURN_CARDS: Phase.DEALING,
+            Step.DEAL_CARD: Phase.DEALING,
+            Step.DECLARE_OUTCOME: Phase.SETTLING,
+        },
+        Phase.SETTLING: {
+            Step.FINISH_ROUND: Phase.SETTLING,
+            Step.CHANGE_RULES: Phase.SETTLING,
+            Step.START_SHOE: Phase.SETTLING,
+            Step.OPEN_BETTING: Phase.BETTING,
+            Step.FALL_IDLE: Phase.IDLE,
+        },
+    }
+)
+"""Which phase a step leads to; no entry means that the step is refused."""
+
+
+class StepRefused(Exception):
+    """A step was asked for that the table's condition does not have; a fault of the dealer, never of a patron."""
+
+    def __init__(self, step: Step, phase: Phase, reason: str = "") -> None:
+        super().__init__(step, phase, reason)
+        self.step = step
+        self.phase = phase
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.step} while {self.phase}" + (f": {self.reason}" if self.reason else "")
+
+
+def phase_after(phase: Phase, step: Step) -> Phase:
+    """Look the step up. Raises `StepRefused`."""
+    try:
+        return NEXT_PHASE[phase][step]
+    except KeyError:
+        raise StepRefused(step, phase) from None

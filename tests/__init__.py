@@ -1,0 +1,1 @@
+"""Tests of Punto; how they are laid out is in docs/testing.md."""

@@ -1,0 +1,1 @@
+"""What tests of several folders share: stores, servers, clients, clocks."""

@@ -1,0 +1,112 @@
+"""A real `punto-server serve` in a process of its own, for tests: started, asked, killed and started again."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Final, Self
+
+START_TIMEOUT_S: Final = 20
+STOP_TIMEOUT_S: Final = 20
+FAST: Final[Mapping[str, int | str]] = {
+    "betting-ms": 600,
+    "card-ms": 20,
+    "result-ms": 100,
+    "grace-ms": 3_000,
+    "log-level": "warning",
+}
+"""Short times: a round in a little under a second."""
+
+
+class NodeProcess:
+    """One node on a port of its own (kept over a restart) and a data directory."""
+
+    def __init__(self, data: Path, *, port: int = 0, flags: Mapping[str, int | str] = FAST) -> None:
+        self.data = data
+        self.port = port
+        self.flags = flags
+        self.output: list[str] = []
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: Queue[str] = Queue()
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"ws://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> Self:
+        """Start and wait until it says that it is open."""
+        flags = [word for name, value in self.flags.items() for word in (f"--{name}", str(value))]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "server.cli", "serve", "--open", "--listen", f"127.0.0.1:{self.port}"]
+            + ["--data", str(self.data), *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        while True:
+            try:
+                line = self._lines.get(timeout=START_TIMEOUT_S)
+            except Empty:
+                raise AssertionError(f"the node does not open: {self.output}") from None
+            if found := re.search(r"open at ws://127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+                return self
+            if line == "":
+                raise AssertionError(f"the node ended with {self._process.wait()}: {self.output}")
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            self.output.append(line)
+            self._lines.put(line)
+        self._lines.put("")
+
+    def kill(self) -> None:
+        """kill -9 of the node and of everything that it started."""
+        assert self._process is not None
+        for child in self.children():
+            os.kill(child, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait(STOP_TIMEOUT_S)
+
+    def children(self) -> list[int]:
+        """The processes that the node started, by id."""
+        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.pid)], capture_output=True, text=True)
+        return [int(pid) for pid in found.stdout.split()]
+
+    def stop(self) -> int:
+        """Ctrl-C; returns the exit code."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        try:
+            return self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+
+@contextmanager
+def running_node(data: Path, **flags: int | str) -> Iterator[NodeProcess]:
+    """A node for the length of a block; flags by name with underscores, over `FAST`."""
+    given = {name.replace("_", "-"): value for name, value in flags.items()}
+    node = NodeProcess(data, flags={**FAST, **given}).start()
+    try:
+        yield node
+    finally:
+        node.stop()

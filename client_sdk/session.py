@@ -144,7 +144,7 @@ class Session:
 
     async def _use(self, line: Line) -> LineEnd:
         """Greet and listen until the line ends."""
-        self._line = line
+        self._line, self._last_failure = line, ""
         greeting = self.tasks.start_stoppable(self._greet(line), "punto-greeting")
         try:
             return await line.run(self._deliver)
@@ -157,7 +157,7 @@ class Session:
     def _judge(self, end: LineEnd) -> None:
         """Decide by its close code whether to come back after a line has ended."""
         log.info("line_ended", extra={"close_code": end.close_code, "reason": end.reason})
-        self._last_failure = end.reason
+        self._last_failure = self._last_failure or end.reason  # what the greeting met tells more
         if not may_reconnect(end.close_code):
             self._end(Disconnected(end.reason or "the server closed the connection", end.close_code))
 

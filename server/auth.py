@@ -1,4 +1,5 @@
-"""Who somebody is. In open play a guest gets a wallet of play money and a token, and the token is the identity from then on.
+"""Who somebody is. In open play a guest gets a wallet of play money and a token, and the token is the identity from
+then on.
 
 The store keeps only the token's SHA-256. A token is never logged and never part of an error.
 """

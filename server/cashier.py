@@ -1,8 +1,8 @@
 """Money on its way between a wallet and a table: two slots of the store, so never one script.
 
-Each way is a numbered transfer: the giver debits and keeps {n, amount}; the receiver decides n once and keeps the answer;
-the giver closes n by that answer. Whoever finds an open one drives it on, and driving it twice does nothing twice. No
-step is sent before the one before it was answered. The scripts are `server/store/lua`'s.
+Each way is a numbered transfer: the giver debits and keeps {n, amount}; the receiver decides n once and keeps the
+answer; the giver closes n by that answer. Whoever finds an open one drives it on, and driving it twice does nothing
+twice. No step is sent before the one before it was answered. The scripts are `server/store/lua`'s.
 """
 
 from typing import NamedTuple
@@ -60,7 +60,8 @@ class Cashier:
         return seated
 
     async def get_up(self, table: str, patron: str, connection: str = "") -> int | None:
-        """Give the seat up and carry the stack home; returns the wallet's balance, or None where bets lie (after the round).
+        """Give the seat up and carry the stack home; returns the wallet's balance, or None where bets lie (after the
+        round).
 
         Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER.
         """

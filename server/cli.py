@@ -50,9 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         "--data", metavar="DIR", type=Path, default=Path("data"), help="of the embedded store (%(default)s)"
     )
     run.add_argument("--open", action="store_true", help="admit guests with play money")
-    run.add_argument(
-        "--play-money", metavar="N", type=int, default=PLAY_MONEY, help="minor units (%(default)s)"
-    )
+    run.add_argument("--play-money", metavar="N", type=int, default=PLAY_MONEY, help="minor units (%(default)s)")
     run.add_argument("--betting-ms", metavar="MS", type=int, default=pace.betting_ms, help="betting time (%(default)s)")
     run.add_argument("--card-ms", metavar="MS", type=int, default=pace.card_ms, help="from card to card (%(default)s)")
     run.add_argument(
@@ -65,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         "--cut-card", metavar="N", type=int, default=CUT_CARD_DEFAULT, help="cards behind it (%(default)s)"
     )
     run.add_argument("--stacked-shoe", metavar="FILE", type=Path, help="deal these rounds, one a line (open play only)")
-    run.add_argument("--demo-bots", metavar="N", type=int, default=0, help="seat N bots at each table (%(default)s)")
+    run.add_argument("--demo-bots", metavar="N", type=int, nargs="?", const=3, default=0, help="bots at each table")
     run.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     return parser
 

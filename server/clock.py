@@ -1,7 +1,8 @@
 """The clock of a table's store as this node knows it, kept by the instants in the store's answers.
 
-An answer's instant is always a little old when it arrives, so the newest estimate of the offset is the largest seen; it is
-let down slowly, so that a store whose clock was set back is followed too. Independent of this machine's wall clock.
+An answer's instant is always a little old when it arrives, so the newest estimate of the offset is the largest seen;
+it is let down slowly, so that a store whose clock was set back is followed too. Independent of this machine's wall
+clock.
 """
 
 from collections.abc import Callable

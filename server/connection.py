@@ -1,7 +1,8 @@
 """One socket: frames become requests, requests become calls, and every request gets exactly one answer.
 
-Requests of a connection are taken in order. Acts do not wait for each other's answers (they travel in batches), anything
-else waits for the acts before it. Who a patron is comes from `hello` alone, never from a field of a later message.
+Requests of a connection are taken in order. Acts do not wait for each other's answers (they travel in batches),
+anything else waits for the acts before it. Who a patron is comes from `hello` alone, never from a field of a later
+message.
 """
 
 import asyncio

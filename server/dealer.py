@@ -160,7 +160,8 @@ class Dealer:
         return shoe
 
     async def _wait_for(self, due: Due | None) -> Pulse | None:
-        """Wait until a step is due, keeping the lease alive; a table that waits for seats or early readiness is watched."""
+        """Wait until a step is due, keeping the lease alive; a table that waits for seats or early readiness is
+        watched."""
         pulse = None
         while True:
             self._nudged.clear()

@@ -1,8 +1,8 @@
 """One table as this node's sockets follow it: the newest numbered events, and who listens.
 
-Gapless by construction: an event is passed on only if it is the next, and to a listener only if it is next for it. Never
-waits and never asks the store; `hub.py` does. A listener whose outlet is full is skipped and named, so that the hub can
-send it a snapshot once it has drained.
+Gapless by construction: an event is passed on only if it is the next, and to a listener only if it is next for it.
+Never waits and never asks the store; `hub.py` does. A listener whose outlet is full is skipped and named, so that the
+hub can send it a snapshot once it has drained.
 """
 
 from collections import deque
@@ -102,7 +102,8 @@ class Feed:
         return seq >= self.seq or (bool(self._kept) and self._kept[0][0] <= seq + 1)
 
     def remember(self, missed: list[tuple[int, bytes]]) -> None:
-        """Put older events, read back from the stream, in front of those kept; only where they lead up to them gapless."""
+        """Put older events, read back from the stream, in front of those kept; only where they lead up to them
+        gapless."""
         oldest = self._kept[0][0] if self._kept else self.seq + 1
         older = [(seq, Frames(packed)) for seq, packed in missed if seq < oldest]
         if older and older[-1][0] == oldest - 1 and older[-1][0] - older[0][0] == len(older) - 1:
@@ -118,7 +119,8 @@ class Feed:
             del self.seats[listener.patron]
 
     def advance(self, seq: int, packed: bytes) -> bool:
-        """Pass the next event on. False, and nothing done, where it is not the next (an old one, or a gap before it)."""
+        """Pass the next event on. False, and nothing done, where it is not the next (an old one, or a gap before
+        it)."""
         if seq != self.seq + 1:
             return False
         self.seq = seq

@@ -111,7 +111,8 @@ class Gateway:
 
 
 def _select_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol:
-    """Take the first of ours that was offered; without one there is nothing to speak, and the handshake ends with 400."""
+    """Take the first of ours that was offered; without one there is nothing to speak, and the handshake ends with
+    400."""
     for name in CODECS:
         if name in offered:
             return Subprotocol(name)

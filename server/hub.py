@@ -1,8 +1,8 @@
 """This node's connections and the tables they follow.
 
-One subscription for all followed tables; the stream is the truth. The hub passes an event on only as the next in line, and
-reads from the stream what it missed: on a gap, on silence, after its line to the store broke. It never decides anything
-about a game. One table's followers are `feed.py`; one socket is `connection.py`.
+One subscription for all followed tables; the stream is the truth. The hub passes an event on only as the next in line,
+and reads from the stream what it missed: on a gap, on silence, after its line to the store broke. It never decides
+anything about a game. One table's followers are `feed.py`; one socket is `connection.py`.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ class Hub:
     ) -> tuple[bool, TableRow, Callable[[], None]]:
         """Join a listener to a table's events.
 
-        Returns whether it can go on from (incarnation, seq), the table as it is now, and a function that starts the flow: to
-        be called after the reply was written and without waiting in between. Raises `StoreError`.
+        Returns whether it can go on from (incarnation, seq), the table as it is now, and a function that starts the
+        flow: to be called after the reply was written and without waiting in between. Raises `StoreError`.
         """
         feed = await self._feed(table)
         feed.hold(listener, is_seated)
@@ -245,7 +245,8 @@ class Hub:
     # --- repair -------------------------------------------------------------------------------------------------------
 
     async def _repair(self, feed: Feed) -> None:
-        """Catch up from the stream; where it does not lead on from here, everybody gets a snapshot. Raises `StoreError`."""
+        """Catch up from the stream; where it does not lead on from here, everybody gets a snapshot. Raises
+        `StoreError`."""
         for _ in range(LAG_PAGES_MAX):
             page = await self._tables.events_after(feed.table, feed.seq)
             view = (await self._tables.view(feed.table, None, 0)).view

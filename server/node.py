@@ -2,8 +2,8 @@
 
     store -> clock, register of nodes -> tables -> hub -> dealers -> gateway
 
-It ends on SIGINT or SIGTERM in the reverse order: no new sockets, every table handed back, every socket told to come back,
-then the store.
+It ends on SIGINT or SIGTERM in the reverse order: no new sockets, every table handed back, every socket told to come
+back, then the store.
 """
 
 import asyncio
@@ -67,7 +67,8 @@ class Node:
         return self._batchers[table]
 
     async def run(self, stop: asyncio.Event, opened: Callable[[int], Awaitable[None]]) -> None:
-        """Serve until `stop` is set. `opened` is told the port. Raises `StoreError` or OSError where the start fails."""
+        """Serve until `stop` is set. `opened` is told the port. Raises `StoreError` or OSError where the start
+        fails."""
         await self._beat()
         run_id = await self.nodes.run_id()
         wanted = self.settings.tables()

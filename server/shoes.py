@@ -1,7 +1,8 @@
-"""Where shoes come from: a secret from the system's random source, or, in marked open play only, a file of stacked rounds.
+"""Where shoes come from: a secret from the system's random source, or, in marked open play only, a file of stacked
+rounds.
 
-The order of a shoe follows from its secret (`client_sdk/game/fairness.py`), so a new owner that holds the secret deals the
-same cards. Nothing here knows a bet.
+The order of a shoe follows from its secret (`client_sdk/game/fairness.py`), so a new owner that holds the secret deals
+the same cards. Nothing here knows a bet.
 """
 
 import secrets
@@ -69,7 +70,8 @@ class BadStackedShoe(ValueError):
 
 
 class StackedShoes:
-    """Rounds from a file, one a line in deal order, from the first to the last and around again. For trying things out."""
+    """Rounds from a file, one a line in deal order, from the first to the last and around again. For trying things
+    out."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         """Read the rounds; blank lines and those that begin with # are passed over. Raises `BadStackedShoe`."""

@@ -34,7 +34,8 @@ _REQUEST_TYPES: Final = frozenset(
 
 
 class BadMessage(Exception):
-    """A frame that is no valid message: `code` says how, `field` where, `request_id` whose answer this is (if readable)."""
+    """A frame that is no valid message: `code` says how, `field` where, `request_id` whose answer this is (if
+    readable)."""
 
     def __init__(self, code: ErrorCode, field: str | None = None, request_id: str | None = None) -> None:
         super().__init__(code, field, request_id)

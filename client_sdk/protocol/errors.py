@@ -1,7 +1,8 @@
 """The numbers a client meets when something is refused: error codes in replies, close codes on the socket.
 
 A number is never reused and never changes its meaning. The range says whose fault it was and what helps, so a client
-that meets a number it does not know still does the right thing. `PROTOCOL.md` prints both tables; a test keeps them equal.
+that meets a number it does not know still does the right thing. `PROTOCOL.md` prints both tables; a test keeps them
+equal.
 """
 
 from enum import IntEnum
@@ -72,7 +73,8 @@ class ErrorCode(IntEnum):
 
 
 class CloseCode(IntEnum):
-    """Close codes of our own, beside those of RFC 6455 (1000 done, 1001 going away, 1009 message too big, 1011 no pong)."""
+    """Close codes of our own, beside those of RFC 6455 (1000 done, 1001 going away, 1009 message too big, 1011 no
+    pong)."""
 
     text: str
 

@@ -41,7 +41,8 @@ class Request(Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknow
 
 
 class Hello(Request, frozen=True, kw_only=True, tag="hello"):
-    """First message of a connection. With `token` the patron it belongs to, else a new guest called `name` (open play)."""
+    """First message of a connection. With `token` the patron it belongs to, else a new guest called `name` (open
+    play)."""
 
     name: Annotated[str, Meta(max_length=256)] | None = None
     token: Annotated[str, Meta(max_length=4096)] | None = None
@@ -70,8 +71,8 @@ class Unwatch(Request, frozen=True, kw_only=True, tag="unwatch"):
 
 
 class Join(Request, frozen=True, kw_only=True, tag="join"):
-    """Sit down (or take one's own seat over) and follow the table. `buy_in` moves from the wallet to the stack; a seated
-    patron may join again to add chips. The resume fields are those of `watch`."""
+    """Sit down (or take one's own seat over) and follow the table. `buy_in` moves from the wallet to the stack; a
+    seated patron may join again to add chips. The resume fields are those of `watch`."""
 
     table: TableId
     buy_in: AmountOrZero = 0
@@ -187,7 +188,8 @@ class SeatView(Struct, frozen=True, kw_only=True):
 
 
 class CrowdView(Struct, frozen=True, kw_only=True):
-    """The seats and the sums, as fresh as the last few hundred milliseconds. `seats` is left out (None) at big tables."""
+    """The seats and the sums, as fresh as the last few hundred milliseconds. `seats` is left out (None) at big
+    tables."""
 
     seated: int
     connected: int
@@ -198,7 +200,8 @@ class CrowdView(Struct, frozen=True, kw_only=True):
 
 
 class ShoeView(Struct, frozen=True, kw_only=True):
-    """The shoe as far as it may be known: `commitment` is SHA-256 of its secret in hex; `remaining` counts undealt cards."""
+    """The shoe as far as it may be known: `commitment` is SHA-256 of its secret in hex; `remaining` counts undealt
+    cards."""
 
     number: int
     cards: int
@@ -208,8 +211,8 @@ class ShoeView(Struct, frozen=True, kw_only=True):
 
 
 class OwnSeat(Struct, frozen=True, kw_only=True):
-    """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round` and `last_results` are
-    the newest round in which the patron had bets."""
+    """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round` and `last_results`
+    are the newest round in which the patron had bets."""
 
     stack: int
     ready: bool
@@ -474,7 +477,8 @@ class Results(Struct, frozen=True, kw_only=True, tag_field="type", tag="results"
 
 
 class Snapshot(Struct, frozen=True, kw_only=True, tag_field="type", tag="snapshot"):
-    """Sent unasked where events can't be followed gap by gap: after the reader was slow, or the table's incarnation changed."""
+    """Sent unasked where events can't be followed gap by gap: after the reader was slow, or the table's incarnation
+    changed."""
 
     table: str
     reason: str

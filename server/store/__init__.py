@@ -1,1 +1,2 @@
-"""Redis and Valkey: keys, one Lua script per verb, and the Python verbs beside them; the only package that imports the driver."""
+"""Redis and Valkey: keys, one Lua script per verb, and the Python verbs beside them; the only package that imports the
+driver."""

@@ -51,7 +51,8 @@ class Subscription:
             await self._pubsub.sunsubscribe(channel)
 
     async def envelopes(self, patience_ms: int) -> AsyncIterator[Envelope | None]:
-        """Yield what is published, and None after each `patience_ms` of silence. Raises `StoreAway` when the line breaks."""
+        """Yield what is published, and None after each `patience_ms` of silence. Raises `StoreAway` when the line
+        breaks."""
         await self._is_connected.wait()
         while True:
             async with translated():

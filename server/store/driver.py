@@ -49,7 +49,8 @@ class Script:
 
 
 class Driver:
-    """A pool of connections to one store. Safe to share between tasks; a cancelled call never leaves its reply to another."""
+    """A pool of connections to one store. Safe to share between tasks; a cancelled call never leaves its reply to
+    another."""
 
     def __init__(self, url: str, *, call_timeout_ms: int = CALL_TIMEOUT_MS) -> None:
         """Prepare connections to `url` (redis://, rediss:// or unix://); nothing is opened yet.

@@ -1,7 +1,7 @@
 """The names of all keys and channels; no other file makes one.
 
-Everything of a table shares the hash tag `{t:ID}`, everything of a wallet `{w:PATRON}`, so that a script touches one slot
-of a cluster. Ids are percent-encoded, so no id can reach into another's keys.
+Everything of a table shares the hash tag `{t:ID}`, everything of a wallet `{w:PATRON}`, so that a script touches one
+slot of a cluster. Ids are percent-encoded, so no id can reach into another's keys.
 """
 
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """How values lie in the store, and back: the packed state, rules, layouts and records that scripts pass on unread.
 
-Pure; decodes only what our own code wrote. The wire's views are built here from the store's answers, so hub and lobby need
-not know how anything is kept.
+Pure; decodes only what our own code wrote. The wire's views are built here from the store's answers, so hub and lobby
+need not know how anything is kept.
 """
 
 from typing import Any, Final, NamedTuple
@@ -62,7 +62,8 @@ def nonzero(amounts: list[int]) -> dict[Spot, int]:
 
 
 class TableRow(NamedTuple):
-    """A table as one script call read it: the public view, the own seat's connection, and the count of crowd changes."""
+    """A table as one script call read it: the public view, the own seat's connection, and the count of crowd
+    changes."""
 
     view: TableView
     connection: str | None

@@ -1,7 +1,7 @@
 """The verbs of a table, each beside the Lua script of its name.
 
-What is atomic: each verb, whole. What order may be relied on: a table's verbs are decided one after another by its store,
-and events come out in that order on the bus and in the stream. The owner's verbs take a `Lease` and are refused
+What is atomic: each verb, whole. What order may be relied on: a table's verbs are decided one after another by its
+store, and events come out in that order on the bus and in the stream. The owner's verbs take a `Lease` and are refused
 (`Fenced`) once another owner has claimed the table. Instants are on the clock of the table's store.
 """
 
@@ -189,7 +189,8 @@ class Tables:
     # --- the owner ----------------------------------------------------------------------------------------------------
 
     async def claim(self, table: str, node: str, lease_ms: int) -> Claimed:
-        """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE, NEWER_SCHEMA."""
+        """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE,
+        NEWER_SCHEMA."""
         answer = await self._run("claim", table, node, lease_ms, SCHEMA)
         _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, _ = answer
         return Claimed(
@@ -288,7 +289,8 @@ class Tables:
     async def sit(
         self, table: str, patron: str, name: str, bot: bool, node: str, connection: str, n: int = 0, amount: int = 0
     ) -> Seated:
-        """Take a seat (or take one's own over) and the chips of transfer `n`. Raises `Refused` UNKNOWN_TABLE, TABLE_FULL."""
+        """Take a seat (or take one's own over) and the chips of transfer `n`. Raises `Refused` UNKNOWN_TABLE,
+        TABLE_FULL."""
         answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount)
         return Seated(int(answer[2]), answer[3].decode())
 

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP
 
@@ -41,8 +41,20 @@ class Node:
     def __init__(self, process: asyncio.subprocess.Process, url: str, valkey_pid: int) -> None:
         self.process, self.url, self.valkey_pid = process, url, valkey_pid
 
-    @classmethod
-    async def start(cls, directory: Path, *options: str) -> "Node":
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.process.wait()
+
+
+StartNode = Callable[..., Awaitable[Node]]
+
+
+@pytest.fixture
+async def start_node() -> AsyncIterator[StartNode]:
+    """Starts nodes, and sees to it that a failed test leaves none of their processes behind."""
+    started: list[Node] = []
+
+    async def start(directory: Path, *options: str) -> Node:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.support.embedded_node", str(directory), *options),
             cwd=ROOT,
@@ -51,11 +63,15 @@ class Node:
         )
         assert process.stdout is not None
         told = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
-        return cls(process, told["url"], told["pid"])
+        started.append(Node(process, told["url"], told["pid"]))
+        return started[-1]
 
-    async def kill(self) -> None:
-        self.process.kill()
-        await self.process.wait()
+    yield start
+    for node in started:
+        with contextlib.suppress(ProcessLookupError):
+            await node.kill()
+        if alive(node.valkey_pid):
+            os.kill(node.valkey_pid, SIGKILL)
 
 
 def alive(pid: int) -> bool:
@@ -145,14 +161,11 @@ async def test_the_second_node_on_a_directory_is_refused(tmp_path: Path) -> None
         pass
 
 
-async def test_the_directory_is_locked_between_processes(tmp_path: Path) -> None:
-    node = await Node.start(tmp_path)
-    try:
-        with pytest.raises(DataDirectoryBusy) as refusal:
-            await EmbeddedValkey(tmp_path).start()
-        assert refusal.value.holder == str(node.process.pid)
-    finally:
-        await node.kill()
+async def test_the_directory_is_locked_between_processes(tmp_path: Path, start_node: StartNode) -> None:
+    node = await start_node(tmp_path)
+    with pytest.raises(DataDirectoryBusy) as refusal:
+        await EmbeddedValkey(tmp_path).start()
+    assert refusal.value.holder == str(node.process.pid)
 
 
 async def test_of_many_that_start_at_once_one_wins(tmp_path: Path) -> None:
@@ -167,8 +180,8 @@ async def test_of_many_that_start_at_once_one_wins(tmp_path: Path) -> None:
 
 
 @on_linux
-async def test_the_terminals_interrupt_reaches_the_node_alone(tmp_path: Path) -> None:
-    node = await Node.start(tmp_path, "--no-launcher")
+async def test_the_terminals_interrupt_reaches_the_node_alone(tmp_path: Path, start_node: StartNode) -> None:
+    node = await start_node(tmp_path, "--no-launcher")
     assert os.getsid(node.valkey_pid) == node.valkey_pid != os.getsid(node.process.pid)
     os.killpg(node.process.pid, SIGINT)  # what Ctrl-C does
     await node.process.wait()
@@ -177,8 +190,8 @@ async def test_the_terminals_interrupt_reaches_the_node_alone(tmp_path: Path) ->
 
 
 @on_linux
-async def test_valkey_ends_with_a_killed_node(tmp_path: Path) -> None:
-    node = await Node.start(tmp_path)
+async def test_valkey_ends_with_a_killed_node(tmp_path: Path, start_node: StartNode) -> None:
+    node = await start_node(tmp_path)
     await node.kill()
     assert await ends(node.valkey_pid)
     assert "bye bye" in (tmp_path / "valkey.log").read_text()
@@ -186,8 +199,10 @@ async def test_valkey_ends_with_a_killed_node(tmp_path: Path) -> None:
 
 @on_linux
 @pytest.mark.parametrize("orphan_hangs", [False, True], ids=["well", "hanging"])
-async def test_an_orphan_is_ended_before_a_new_one_starts(tmp_path: Path, orphan_hangs: bool) -> None:
-    node = await Node.start(tmp_path, "--no-launcher")
+async def test_an_orphan_is_ended_before_a_new_one_starts(
+    tmp_path: Path, start_node: StartNode, orphan_hangs: bool
+) -> None:
+    node = await start_node(tmp_path, "--no-launcher")
     async with driver(node.url) as client:
         await client.set("stack", 500)
     await node.kill()
@@ -200,18 +215,21 @@ async def test_an_orphan_is_ended_before_a_new_one_starts(tmp_path: Path, orphan
 
 
 @on_linux
-async def test_ending_an_orphan_leaves_other_houses_alone(tmp_path: Path) -> None:
-    node = await Node.start(tmp_path / "one", "--no-launcher")
+async def test_ending_an_orphan_leaves_other_houses_alone(tmp_path: Path, start_node: StartNode) -> None:
+    node = await start_node(tmp_path / "one", "--no-launcher")
     async with EmbeddedValkey(tmp_path / "two") as url, driver(url) as other:
         await node.kill()
+        assert directory.orphans(tmp_path / "one") == [node.valkey_pid]
         async with EmbeddedValkey(tmp_path / "one"):
             assert not alive(node.valkey_pid)
             assert await other.ping()
 
 
 @on_linux
-async def test_a_node_that_finds_its_predecessors_valkey_still_stopping_waits(tmp_path: Path) -> None:
-    node = await Node.start(tmp_path)
+async def test_a_node_that_finds_its_predecessors_valkey_still_stopping_waits(
+    tmp_path: Path, start_node: StartNode
+) -> None:
+    node = await start_node(tmp_path)
     os.kill(node.valkey_pid, SIGSTOP)
     await node.kill()
     store = EmbeddedValkey(tmp_path)
@@ -353,9 +371,9 @@ async def test_a_deep_directory_gets_its_socket_elsewhere(tmp_path: Path, monkey
 
 
 @on_linux
-async def test_the_place_of_a_killed_node_is_used_again(tmp_path: Path) -> None:
+async def test_the_place_of_a_killed_node_is_used_again(tmp_path: Path, start_node: StartNode) -> None:
     deep = tmp_path / ("deep" * 30)
-    node = await Node.start(deep, "--no-launcher")
+    node = await start_node(deep, "--no-launcher")
     await node.kill()
     async with EmbeddedValkey(deep) as url, driver(url) as client:
         assert url == node.url

@@ -20,4 +20,5 @@ VOLUME /data
 EXPOSE 8765
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["punto-server"]
-CMD ["serve", "--listen", "0.0.0.0:8765", "--store", "embedded", "--data", "/data"]
+# Open play is all there is yet: whoever reaches the port is a guest with play money.
+CMD ["serve", "--listen", "0.0.0.0:8765", "--store", "embedded", "--data", "/data", "--open"]

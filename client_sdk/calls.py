@@ -23,7 +23,7 @@ from client_sdk.exceptions import (
     refusal_of,
 )
 from client_sdk.protocol.codec import decode_reply
-from client_sdk.protocol.messages import Error, Message, Reply, Request
+from client_sdk.protocol.messages import Error, Message, Ping, Reply, Request
 
 log = logging.getLogger(__name__)
 
@@ -154,8 +154,9 @@ class Calls:
         self._waiting.pop(call.request_id, None)
 
     def about(self, table: str) -> int:
-        """Count the requests about a table that wait."""
-        return sum(call.table == table for call in self._waiting.values())
+        """Count what was asked of a table and waits; what the client asks by itself does not count."""
+        own = (call for call in self._waiting.values() if not call.is_urgent and not isinstance(call.request, Ping))
+        return sum(call.table == table for call in own)
 
     def settle(self, message: Message, answered_ms: float) -> None:
         """Hand an answer to the request it answers; one for nobody is dropped."""

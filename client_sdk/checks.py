@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from client_sdk.exceptions import RoundDisputed
 from client_sdk.game.cards import Card, hand_total, parse_card
 from client_sdk.game.errors import GameError
-from client_sdk.game.settlement import BetResult, settle
+from client_sdk.game.settlement import BetResult, Result, settle
 from client_sdk.game.tableau import Side, decide, is_natural, next_side
 from client_sdk.game.variants import Spot, Variant
 from client_sdk.protocol.messages import BetLine, DealtCard, Results, RoundDecided, TableRules
+from client_sdk.view import stakes_of
 
 
 def check_round(
@@ -31,6 +32,14 @@ def check_round(
     except GameError as error:
         return [str(error)]
     return mismatches + _check_results(rules, decided, results, bets)
+
+
+def check_void_round(results: Results, bets: Mapping[Spot, int] | None = None) -> list[str]:
+    """Return what is wrong with the results of a voided round: every stake comes back, and nothing else moves."""
+    mismatches = [] if results.outcome is None else [f"a void round has the outcome {results.outcome.value}"]
+    mismatches += _check_stakes(stakes_of(results.bets), bets)
+    returned = {spot: BetResult(line.stake, line.stake, 0, Result.PUSH, 0) for spot, line in results.bets.items()}
+    return mismatches + _differences(results.bets, returned)
 
 
 def require_round(
@@ -92,15 +101,20 @@ def _check_results(
 ) -> list[str]:
     if results is None:
         return [f"no results came for the bets {_plain(bets)}"] if bets else []
-    stakes = {spot: line.stake for spot, line in results.bets.items()}
+    stakes = stakes_of(results.bets)
     mismatches = []
     if results.round != decided.round:
         mismatches.append(f"the results are of round {results.round}, the cards of round {decided.round}")
     if results.outcome is not decided.outcome:
-        mismatches.append(f"the results go by {results.outcome.value}, the round by {decided.outcome.value}")
-    if bets is not None and stakes != dict(bets):
-        mismatches.append(f"{_plain(stakes)} was settled, {_plain(bets)} was bet")
-    return mismatches + _check_payouts(rules, decided, results, stakes)
+        told = "no outcome" if results.outcome is None else results.outcome.value
+        mismatches.append(f"the results go by {told}, the round by {decided.outcome.value}")
+    return mismatches + _check_stakes(stakes, bets) + _check_payouts(rules, decided, results, stakes)
+
+
+def _check_stakes(stakes: Mapping[Spot, int], bets: Mapping[Spot, int] | None) -> list[str]:
+    if bets is None or stakes == dict(bets):
+        return []
+    return [f"{_plain(stakes)} was settled, {_plain(bets)} was bet"]
 
 
 def _check_payouts(rules: TableRules, decided: RoundDecided, results: Results, stakes: Mapping[Spot, int]) -> list[str]:
@@ -108,10 +122,14 @@ def _check_payouts(rules: TableRules, decided: RoundDecided, results: Results, s
         right = settle(variant_of(rules), stakes, decided.outcome, rules.win_max)
     except GameError as error:
         return [str(error)]
+    return _differences(results.bets, right)
+
+
+def _differences(told: Mapping[Spot, BetLine], right: Mapping[Spot, BetResult]) -> list[str]:
     return [
-        f"{spot.value} came back as {_line(results.bets[spot])}, the rules give {_line(right[spot])}"
+        f"{spot.value} came back as {_line(told[spot])}, the rules give {_line(right[spot])}"
         for spot in right
-        if _line(results.bets[spot]) != _line(right[spot])
+        if _line(told[spot]) != _line(right[spot])
     ]
 
 

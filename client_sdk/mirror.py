@@ -133,8 +133,13 @@ class TableMirror:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the round ended; None while it has not."""
+        """How the round ended; None while it has not, and for good where it was voided."""
         return self.view.outcome
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the round does not count: its stakes come back."""
+        return self.view.is_void
 
     @property
     def crowd(self) -> CrowdView:
@@ -217,13 +222,13 @@ class TableMirror:
 
         That is so after a resume: a private event that was missed is not sent again.
         """
-        you, outcome = self.you, self.outcome
-        if you is None or outcome is None or you.last_results is None:
+        you, is_over = self.you, self.outcome is not None or self.is_void
+        if you is None or you.last_results is None or not is_over:
             return None
         if you.last_round != self.round or self.round <= self._handed_round:
             return None
         self._handed_round = self.round
-        return Results(table=self.table, round=self.round, outcome=outcome, bets=you.last_results, stack=you.stack)
+        return Results(table=self.table, round=self.round, outcome=self.outcome, bets=you.last_results, stack=you.stack)
 
     def _apply_numbered(self, event: AnyNumbered) -> Applied:
         placed = self._place_of(event.seq)

@@ -11,6 +11,7 @@ from client_sdk.protocol.messages import (
     AnyNumbered,
     BetLine,
     BettingClosed,
+    BettingExtended,
     BettingOpened,
     CardDealt,
     CardsBurned,
@@ -21,6 +22,7 @@ from client_sdk.protocol.messages import (
     Results,
     RoundDecided,
     RoundSettled,
+    RoundVoided,
     RulesChanged,
     SeatView,
     ShoeEnded,
@@ -38,6 +40,8 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
             return replace(view, seq=event.seq, shoe=_fresh_shoe(event))
         case BettingOpened():
             return _opened(view, event)
+        case BettingExtended():
+            return replace(view, seq=event.seq, closes_at_ms=event.closes_at_ms)
         case BettingClosed():
             crowd = replace(view.crowd, totals=event.totals)
             closed = replace(view, seq=event.seq, phase="dealing", round=event.round, crowd=crowd)
@@ -50,6 +54,8 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
             return replace(view, seq=event.seq, dealt=[*view.dealt, card], shoe=shoe)
         case RoundDecided():
             return replace(view, seq=event.seq, phase="settling", round=event.round, outcome=event.outcome)
+        case RoundVoided():
+            return replace(view, seq=event.seq, phase="settling", round=event.round, is_void=True)
         case RoundSettled():
             return replace(view, seq=event.seq, phase="settling", round=event.round)
         case ShoeEnded():
@@ -95,6 +101,7 @@ def _opened(view: TableView, event: BettingOpened) -> TableView:
         shoe=None if view.shoe is None else replace(view.shoe, is_last_round=event.is_last_round),
         dealt=[],
         outcome=None,
+        is_void=False,
         crowd=_crowd_without_bets(view.crowd),
         you=None if view.you is None else replace(view.you, bets={}, ready=False),
     )

@@ -11,10 +11,11 @@ from typing import NoReturn
 from client_sdk.game.shoe import CUT_CARD_DEFAULT
 from server import logs
 from server.embedded import EmbeddedError
-from server.node import serve
+from server.process import serve
 from server.settings import PLAY_MONEY, BadSetting, Pace, Settings
 from server.shoes import BadStackedShoe, Shoes, ShuffledShoes, StackedShoes
 from server.store.errors import StoreError
+from server.supervisor import WorkerFailed, become_worker
 
 EXIT_BAD_START = 2
 
@@ -30,8 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parser().parse_args(argv)
         settings = _settings(args)
         logs.configure(args.log_level)
-        asyncio.run(serve(settings, lambda address: _say_open(settings, address)))
-    except (BadSetting, BadStackedShoe, EmbeddedError, StoreError, OSError, ValueError) as error:
+        if settings.worker:
+            become_worker(settings.worker)
+        arguments = sys.argv[1:] if argv is None else list(argv)
+        asyncio.run(serve(settings, arguments, lambda address: _say_open(settings, address)))
+    except (BadSetting, BadStackedShoe, EmbeddedError, StoreError, WorkerFailed, OSError, ValueError) as error:
         print(f"punto-server: {_one_line(error)}", file=sys.stderr)
         return EXIT_BAD_START
     except KeyboardInterrupt:
@@ -45,7 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     pace = Pace()
     run = commands.add_parser("serve", help="run a node with one table for each variant")
     run.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8765", help="address to serve (%(default)s)")
-    run.add_argument("--store", metavar="URL", default="embedded", help="embedded, or redis://... (%(default)s)")
+    run.add_argument(
+        "--store",
+        metavar="URL",
+        default="embedded",
+        help="embedded, redis://, rediss://, redis+sentinel://, redis+cluster:// (%(default)s)",
+    )
     run.add_argument(
         "--data", metavar="DIR", type=Path, default=Path("data"), help="of the embedded store (%(default)s)"
     )
@@ -64,6 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--stacked-shoe", metavar="FILE", type=Path, help="deal these rounds, one a line (open play only)")
     run.add_argument("--demo-bots", metavar="N", type=int, nargs="?", const=3, default=0, help="bots at each table")
+    run.add_argument(
+        "--workers", metavar="N", type=int, default=0, help="so many processes on one port (%(default)s: one)"
+    )
+    run.add_argument("--worker", metavar="N", type=int, default=0, help=argparse.SUPPRESS)
+    run.add_argument(
+        "--confirm-replicas", metavar="K", type=int, default=0, help="replicas that must have an act about money"
+    )
     run.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     return parser
 
@@ -86,6 +102,9 @@ def _settings(args: argparse.Namespace) -> Settings:
         stacked=args.stacked_shoe is not None,
         shoes=_shoes(args.stacked_shoe),
         demo_bots=args.demo_bots,
+        workers=args.workers,
+        worker=args.worker,
+        confirm_replicas=args.confirm_replicas,
     )
 
 

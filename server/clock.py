@@ -19,9 +19,12 @@ class StoreClock:
         self._monotonic_s = monotonic_s
         self._offset_ms: float | None = None
         self._heard_s = 0.0
+        self.heard_at_ms: int | None = None
+        """The newest instant that the store itself has told, None before the first."""
 
     def hear(self, now_ms: int) -> None:
         """Take in the instant of an answer that has just arrived."""
+        self.heard_at_ms = now_ms
         at_s = self._monotonic_s()
         offset_ms = now_ms - at_s * 1000
         if self._offset_ms is None or abs(offset_ms - self._offset_ms) > _STEP_MS:

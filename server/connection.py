@@ -190,7 +190,7 @@ class Connection:
             return error_reply(request.request_id, ErrorCode.HELLO_TWICE)
         identity = await self._house.guests.admit(request.name, request.token, request.bot)
         self._identity, self.patron = identity, identity.patron
-        log.info("hello", extra={"patron": self.patron, "connection": self.id, "client": repr(request.client)})
+        log.debug("hello", extra={"patron": self.patron, "connection": self.id, "client": repr(request.client)})
         return Welcome(
             request_id=request.request_id,
             protocol=PROTOCOL_VERSION,

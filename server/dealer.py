@@ -8,69 +8,81 @@ believes, claims again and goes on from what the store holds: with the same card
 import asyncio
 import logging
 import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from client_sdk.game.settlement import settle
+from msgspec.structs import replace
+
 from client_sdk.game.shoe import Shoe
-from client_sdk.game.variants import Spot, variant_named
-from client_sdk.protocol.messages import BetLine, Crowd, SeatFreed, SeatWarned, TableRules
+from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
-from server.shoes import Shoes
+from server.settling import settle_bets
+from server.shoes import ShoeLost, Shoes
 from server.store import bus
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
 from server.store.nodes import Nodes
 from server.store.records import pack
-from server.store.tables import Claimed, Pulse, SettleLine, Tables
+from server.store.tables import Claimed, Pulse, Tables
 from server.table import machine
 from server.table.machine import Change, Due
-from server.table.phases import Step
+from server.table.phases import Phase, Step
 
 log = logging.getLogger(__name__)
 
-LEASE_MS: Final = 1_500
+LEASE_MS: Final = 1_200
+"""A silent owner is replaced after this; a busy one renews with every commit, a quiet one every pulse."""
 PULSE_MS: Final = 300
-"""How often an owner renews its lease and looks whether the seats or sums have changed."""
+IDLE_PULSE_MS: Final = 2_000
+"""An idle table needs no lease: whoever sits down wakes its dealer."""
 NEW_SEAT_MS: Final = 2_000
 """Betting does not close early so soon after somebody sat down."""
-SETTLE_CHUNK: Final = 250
+CLAIM_MS: Final = (60, 140)
+RETRY_MS: Final = (100, 400)
 DEPARTURES_MAX: Final = 100
 IDLE_ROUNDS: Final = 60
 """A seat without a bet for so many rounds is freed, one round after a warning."""
-RETRY_MS: Final = (100, 600)
+OUTAGE_MS_MIN: Final = 500
+"""A store that was away for less did not take anybody's betting time."""
+SECOND_LOOK_MS: Final = 2_000
+"""After a node died its seats are looked for again: some may have been too fresh at the first look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What all dealers of a node share. `live` names the nodes alive now, `new_incarnation` draws a fresh name."""
+
+    node: str
+    driver: Driver
+    tables: Tables
+    nodes: Nodes
+    cashier: Cashier
+    hub: Hub
+    shoes: Shoes
+    live: Callable[[], tuple[str, ...]]
+    new_incarnation: Callable[[], str]
 
 
 class Dealer:
-    """Runs one table while this node owns it."""
+    """Runs one table while this node owns it. `wanted_rules` are the house's, None where the table keeps its own."""
 
-    def __init__(
-        self,
-        table: str,
-        wanted_rules: TableRules,
-        *,
-        node: str,
-        driver: Driver,
-        tables: Tables,
-        nodes: Nodes,
-        cashier: Cashier,
-        hub: Hub,
-        shoes: Shoes,
-    ) -> None:
+    def __init__(self, table: str, wanted_rules: TableRules | None, at: Workplace) -> None:
         self.table = table
         self._wanted_rules = wanted_rules
-        self._node = node
-        self._driver = driver
-        self._tables = tables
-        self._nodes = nodes
-        self._cashier = cashier
-        self._hub = hub
-        self._shoes = shoes
+        self._at = at
+        self._tables = at.tables
         self._clock = StoreClock()
         self._nudged = asyncio.Event()
-        self._told_crowd = -1
         self._claimed: Claimed | None = None
+        self._shoe: Shoe | None = None
+        self._told_crowd = -1
+        self._cleared_for: tuple[str, ...] = ()
+        self._look_again_at_ms = 0
+        self._is_handing_over = False
+        self._is_leaving_now = False
 
     def __repr__(self) -> str:
         if self._claimed is None:
@@ -78,10 +90,26 @@ class Dealer:
         state, lease = self._claimed.state, self._claimed.lease
         return f"<Dealer {self.table} {state.phase} round={state.round} seq={state.seq} epoch={lease.epoch}>"
 
+    # --- what others may ask ------------------------------------------------------------------------------------------
+
+    def nudge(self, _why: str) -> None:
+        """Look at the table now instead of at the next pulse."""
+        self._nudged.set()
+
+    def hand_over(self, *, now: bool = False) -> None:
+        """Give the table up between two rounds, or `now` after the step under way."""
+        self._is_handing_over = True
+        self._is_leaving_now = self._is_leaving_now or now
+        self._nudged.set()
+
+    def stay(self) -> None:
+        """Take back a `hand_over` that has not happened yet."""
+        self._is_handing_over = self._is_leaving_now
+
     async def run(self) -> None:
-        """Own the table, again and again, until cancelled; then give the lease back."""
+        """Own the table, again and again, until it is to be handed over or the task is cancelled."""
         try:
-            while True:
+            while not self._may_leave():
                 try:
                     await self._own()
                 except (Fenced, OutOfStep) as error:
@@ -90,11 +118,49 @@ class Dealer:
                     log.warning(
                         "table_paused", extra={"table": self.table, "reason": f"{type(error).__name__} {error}"}
                     )
+                else:
+                    return
                 self._claimed = None
                 await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
         finally:
-            self._hub.unfollow(self.table)
+            self._at.hub.unfollow(self.table)
             await self._release()
+
+    # --- ownership ----------------------------------------------------------------------------------------------------
+
+    async def _own(self) -> None:
+        """Claim the table and keep its appointments until it is lost, or may be handed over."""
+        await self._at.hub.follow(self.table, self.nudge)
+        if not await self._claim():
+            return
+        claimed = self._now
+        log.info(
+            "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
+        )
+        self._told_crowd, self._cleared_for = -1, ()
+        await self._at.cashier.carry_all_home(self.table, DEPARTURES_MAX)
+        await self._clear_dead_seats()
+        await self._reopen_shoe()
+        await self._answer_rollback()
+        while not self._may_leave():
+            await self._keep_appointment()
+
+    async def _claim(self) -> bool:
+        """Claim, waiting where another owner's lease has not ended yet; false where it is not wanted any more."""
+        heard_at_ms = self._clock.heard_at_ms
+        while not self._may_leave():
+            self._nudged.clear()
+            try:
+                self._claimed = await self._tables.claim(self.table, self._at.node, LEASE_MS)
+            except Refused as refused:
+                if refused.code != "OWNED":
+                    raise
+                await self._sleep(random.uniform(*CLAIM_MS))  # noqa: S311 - jitter
+                continue
+            self._clock.hear(self._now.now_ms)
+            await self._give_time_back(heard_at_ms)
+            return True
+        return False
 
     async def _release(self) -> None:
         if self._claimed is None:
@@ -102,101 +168,141 @@ class Dealer:
         try:
             await self._tables.release(self.table, self._claimed.lease)
         except StoreError as error:
-            log.warning("release_failed", extra={"table": self.table, "reason": str(error)})
+            log.warning("release_failed", extra={"table": self.table, "reason": f"{type(error).__name__} {error}"})
+        self._claimed = None
 
-    def nudge(self, _why: str) -> None:
-        """Look at the table now instead of at the next pulse."""
-        self._nudged.set()
+    def _may_leave(self) -> bool:
+        """Whether the table may be given up at this point."""
+        if self._is_leaving_now or not self._is_handing_over or self._claimed is None:
+            return self._is_leaving_now or self._is_handing_over
+        state = self._claimed.state
+        return state.is_settled and state.phase in (Phase.IDLE, Phase.SETTLING)
 
-    # --- ownership ----------------------------------------------------------------------------------------------------
+    async def _give_time_back(self, heard_at_ms: int | None) -> None:
+        """Move the deadline by the time for which the store was away, if it had not passed before."""
+        state = self._now.state
+        away_ms = 0 if heard_at_ms is None else self._now.now_ms - heard_at_ms
+        if state.phase is Phase.BETTING and away_ms > OUTAGE_MS_MIN and (state.closes_at_ms or 0) > (heard_at_ms or 0):
+            await self._commit(machine.extend_betting(state, self.table, (state.closes_at_ms or 0) + away_ms))
 
-    async def _own(self) -> None:
-        """Claim the table and keep its appointments until it is lost."""
-        await self._hub.follow(self.table, self.nudge)
-        claimed = await self._claim()
-        self._claimed, self._told_crowd = claimed, -1
-        self._clock.hear(claimed.now_ms)
-        log.info(
-            "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
-        )
-        await self._cashier.carry_all_home(self.table, DEPARTURES_MAX)
-        await self._tables.clear_dead_seats(self.table, (await self._nodes.heartbeat(self._node))[1])
-        shoe = self._shoes.reopen(claimed.state, claimed.rules) if claimed.state.has_shoe else None
-        while True:
-            shoe = await self._keep_appointment(shoe)
+    async def _reopen_shoe(self) -> None:
+        """Make the open shoe again; one that can't be made ends, and a round in the middle of it does not count."""
+        claimed = self._now
+        try:
+            self._shoe = self._at.shoes.reopen(claimed.state, claimed.rules) if claimed.state.has_shoe else None
+        except ShoeLost:
+            self._shoe = None
+            await self._break_shoe("lost")
 
-    async def _claim(self) -> Claimed:
-        """Claim, waiting where another node's lease has not ended yet."""
-        while True:
-            try:
-                return await self._tables.claim(self.table, self._node, LEASE_MS)
-            except Refused as refused:
-                if refused.code != "OWNED":
-                    raise
-                await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
+    async def _answer_rollback(self) -> None:
+        """Notice that the store was restarted or replaced. Where it can have forgotten writes, seats may know cards
+        that it does not: all start from a snapshot, an undecided round is void, and its shoe is revealed."""
+        claimed = self._now
+        run_id = await self._at.nodes.run_id_of(self.table)
+        if run_id != claimed.run_id and not claimed.rollback:
+            rollback = not await self._at.nodes.keeps_every_write(self.table)
+            incarnation = self._at.new_incarnation() if rollback else ""
+            await self._tables.adopt_store(self.table, claimed.lease, run_id, incarnation, rollback=rollback)
+            lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)
+            self._claimed = claimed._replace(lease=lease, run_id=run_id, rollback=rollback)
+            if rollback:
+                log.error("store_rolled_back", extra={"table": self.table, "round": claimed.state.round})
+        if self._now.rollback:
+            await self._break_shoe("store_rolled_back")
+            await self._tables.adopt_store(self.table, self._now.lease, run_id, "", rollback=False)
+
+    async def _break_shoe(self, reason: str) -> None:
+        """End the open shoe now: an undecided round in it is void, a decided one is settled first."""
+        state = self._now.state
+        if state.phase in (Phase.BETTING, Phase.DEALING):
+            await self._commit(
+                machine.void_round(state, self.table, self._clock.now_ms(), reason, breaks_shoe=state.has_shoe)
+            )
+        if not self._now.state.is_settled:
+            await self._settle_round()
+        if self._now.state.has_shoe:
+            await self._commit(machine.break_shoe(self._now.state, self.table, reason))
+        self._shoe = None
 
     # --- appointments -------------------------------------------------------------------------------------------------
 
-    async def _keep_appointment(self, shoe: Shoe | None) -> Shoe | None:
-        """Wait for the next step's instant, take the step, and return the shoe that is open after it."""
-        state, rules = self._now.state, self._now.rules
-        due = machine.due(state, rules, shoe)
-        pulse = await self._wait_for(due)
-        if due is None:
-            return await self._open_round(shoe)
-        match due.step:
+    async def _keep_appointment(self) -> None:
+        """Wait for the next step's instant and take the step."""
+        due = machine.due(self._now.state, self._now.rules, self._shoe)
+        if not await self._is_time_for(due):
+            return
+        state, rules, now_ms = self._now.state, self._now.rules, self._clock.now_ms()
+        match due.step if due is not None else Step.OPEN_BETTING:
             case Step.CLOSE_BETTING:
                 await self._close_betting()
             case Step.BURN_CARDS:
-                await self._commit(machine.burn_cards(state, self.table, rules, _open(shoe), self._clock.now_ms()))
+                await self._commit(machine.burn_cards(state, self.table, rules, self._open_shoe, now_ms))
             case Step.DEAL_CARD:
-                await self._commit(machine.deal_card(state, self.table, rules, _open(shoe), self._clock.now_ms()))
+                await self._commit(machine.deal_card(state, self.table, rules, self._open_shoe, now_ms))
             case Step.DECLARE_OUTCOME:
-                await self._commit(machine.declare_outcome(state, self.table, rules, self._clock.now_ms()))
+                await self._commit(machine.declare_outcome(state, self.table, rules, now_ms))
             case Step.FINISH_ROUND:
-                return await self._settle_round(shoe)
+                await self._settle_round()
             case _:
-                return await self._between_rounds(shoe, pulse)
-        return shoe
+                await self._between_rounds()
 
-    async def _wait_for(self, due: Due | None) -> Pulse | None:
-        """Wait until a step is due, keeping the lease alive; a table that waits for seats or early readiness is
-        watched."""
-        pulse = None
-        while True:
+    async def _is_time_for(self, due: Due | None) -> bool:
+        """Wait until a step is due, keeping the lease alive and the crowd told; false where the table may be left
+        first."""
+        while not self._may_leave():
             self._nudged.clear()
-            wait_ms = PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
+            wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
             if due is not None and wait_ms <= 0:
-                return pulse
+                return True
             if due is None or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
                 pulse = await self._pulse()
                 if due is None and pulse.seated:
-                    return pulse
+                    return True
                 if due is not None and due.step is Step.CLOSE_BETTING and self._may_close_early(pulse):
-                    return pulse
-            try:
-                async with asyncio.timeout(max(wait_ms, 1) / 1000):
-                    await self._nudged.wait()
-            except TimeoutError:
-                pass
+                    return True
+            await self._sleep(wait_ms)
+        return False
+
+    async def _sleep(self, wait_ms: float) -> None:
+        """Sleep, unless nudged."""
+        try:
+            async with asyncio.timeout(max(wait_ms, 1) / 1000):
+                await self._nudged.wait()
+        except TimeoutError:
+            pass
 
     def _may_close_early(self, pulse: Pulse) -> bool:
         return pulse.all_ready and self._clock.now_ms() >= pulse.last_join_at_ms + NEW_SEAT_MS
 
     async def _pulse(self) -> Pulse:
+        """Renew the lease, and tell the crowd what has changed."""
         pulse = await self._tables.renew(self.table, self._now.lease)
         self._clock.hear(pulse.now_ms)
+        if self._at.live() != self._cleared_for or 0 < self._look_again_at_ms < pulse.now_ms:
+            await self._clear_dead_seats()
         if pulse.touched != self._told_crowd:
             self._told_crowd = pulse.touched
             view = (await self._tables.view(self.table)).view
             crowd = Crowd(table=self.table, round=view.round, crowd=view.crowd)
-            await bus.publish(self._driver, self.table, "crowd", pack(crowd))
+            await bus.publish(self._at.driver, self.table, "crowd", pack(crowd))
         return pulse
+
+    async def _clear_dead_seats(self) -> None:
+        """Let nobody wait for the seats of dead nodes; look twice after each change of the set of live ones."""
+        live = self._at.live()
+        self._look_again_at_ms = self._clock.now_ms() + SECOND_LOOK_MS if live != self._cleared_for else 0
+        self._cleared_for = live
+        await self._tables.clear_dead_seats(self.table, live)
 
     @property
     def _now(self) -> Claimed:
         assert self._claimed is not None, "only an owner keeps appointments"
         return self._claimed
+
+    @property
+    def _open_shoe(self) -> Shoe:
+        assert self._shoe is not None, "cards come from an open shoe"
+        return self._shoe
 
     async def _commit(self, change: Change) -> None:
         now_ms = await self._tables.commit(self.table, self._now.lease, change)
@@ -205,24 +311,44 @@ class Dealer:
 
     # --- a round ------------------------------------------------------------------------------------------------------
 
-    async def _open_round(self, shoe: Shoe | None) -> Shoe:
-        """Open betting, on a fresh shoe where none is open, and by changed rules where they were changed."""
-        state, rules = self._now.state, self._now.rules
-        change, changed_rules = Change(state, ()), None
-        if rules != self._wanted_rules and not state.has_shoe:
-            changed_rules = rules = self._wanted_rules
-            change = change.then(machine.change_rules(change.state, self.table, rules))
-        if not state.has_shoe:
-            fresh = self._shoes.fresh(state.shoe + 1, rules)
-            shoe = fresh.shoe
-            started = machine.start_shoe(change.state, self.table, rules, shoe, fresh.secret, fresh.commitment)
-            change = change.then(started)
-        shoe = _open(shoe)
-        change = change.then(machine.open_betting(change.state, self.table, rules, shoe, self._clock.now_ms()))
-        now_ms = await self._tables.open_betting(self.table, self._now.lease, change, changed_rules)
+    async def _between_rounds(self) -> None:
+        """Let leavers go; then open the next round, or fall idle where nobody is left."""
+        await self._see_off()
+        if (await self._pulse()).seated:
+            await self._open_round()
+        elif self._now.state.phase is not Phase.IDLE:
+            await self._commit(machine.fall_idle(self._now.state, self.table))
+
+    async def _open_round(self) -> None:
+        """Open betting, by changed rules where they were changed, on a fresh shoe where none is open."""
+        state, before = self._now.state, self._now.rules
+        change, rules = Change(state, ()), self._rules_for(before, has_shoe=state.has_shoe)
+        if state.has_shoe and rules.stacked != self._wants_stacked(before):
+            change = change.then(machine.break_shoe(state, self.table, "changed"))
+            rules = self._rules_for(before, has_shoe=False)
+        if rules != before:
+            change = change.then(machine.change_rules(change.state, self.table, before, rules))
+        if not change.state.has_shoe:
+            shoe, secret, commitment = self._at.shoes.fresh(state.shoe + 1, rules)
+            self._shoe = shoe
+            change = change.then(machine.start_shoe(change.state, self.table, rules, shoe, secret, commitment))
+        opened = machine.open_betting(change.state, self.table, rules, self._open_shoe, self._clock.now_ms())
+        change = change.then(opened)
+        now_ms = await self._tables.open_betting(
+            self.table, self._now.lease, change, rules if rules != before else None
+        )
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state, rules=rules)
-        return shoe
+
+    def _wants_stacked(self, before: TableRules) -> bool:
+        return before.stacked if self._wanted_rules is None else self._wanted_rules.stacked
+
+    def _rules_for(self, before: TableRules, *, has_shoe: bool) -> TableRules:
+        """The rules of the next round: the house's, but what an open shoe was made by stays until it ends."""
+        wanted = self._wanted_rules or before
+        if not has_shoe:
+            return wanted
+        return replace(wanted, decks=before.decks, cut_card=before.cut_card, stacked=before.stacked)
 
     async def _close_betting(self) -> None:
         """Have the store freeze the bets, then tell everybody; too early means going on waiting."""
@@ -239,72 +365,32 @@ class Dealer:
             machine.close_betting(state, self.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors)
         )
 
-    async def _settle_round(self, shoe: Shoe | None) -> Shoe | None:
-        """Pay every bet once, in bounded chunks, then finish the round."""
-        state, rules = self._now.state, self._now.rules
-        lines: list[SettleLine] = []
-        async for patron, bets in self._tables.open_bets(self.table):
-            lines.append(self._settlement_of(patron, bets))
-        for start in range(0, len(lines), SETTLE_CHUNK):
-            chunk = lines[start : start + SETTLE_CHUNK]
-            await self._tables.settle(self.table, self._now.lease, state.round, chunk)
+    async def _settle_round(self) -> None:
+        """Pay every bet once, then finish the round; a shoe that is out ends with it."""
+        await settle_bets(self._tables, self.table, self._now.lease, self._now.state, self._now.rules)
         paid, settled = await self._tables.settled_sums(self.table)
-        change = machine.finish_round(state, self.table, rules, self._clock.now_ms(), paid, settled)
-        await self._commit(change)
-        return shoe if change.state.has_shoe else None
-
-    def _settlement_of(self, patron: str, bets: dict[Spot, int]) -> SettleLine:
-        state, rules = self._now.state, self._now.rules
-        assert state.outcome is not None, "only a decided round is settled"
-        results = settle(variant_named(rules.variant), bets, state.outcome, rules.win_max)
-        record = {
-            "round": state.round,
-            "outcome": state.outcome,
-            "bets": bets,
-            "results": {
-                spot: BetLine(
-                    stake=line.stake,
-                    payout=line.payout,
-                    commission=line.commission,
-                    result=line.result,
-                    capped=line.capped,
-                )
-                for spot, line in results.items()
-            },
-        }
-        payout = sum(line.payout for line in results.values())
-        return SettleLine(patron, sum(bets.values()), payout, pack(record))
-
-    async def _between_rounds(self, shoe: Shoe | None, pulse: Pulse | None) -> Shoe | None:
-        """Let leavers go; then open the next round, or fall idle where nobody is left."""
-        await self._see_off()
-        if (await self._pulse()).seated == 0:
-            await self._commit(machine.fall_idle(self._now.state, self.table))
-            return shoe
-        return await self._open_round(shoe)
+        now_ms = self._clock.now_ms()
+        await self._commit(machine.finish_round(self._now.state, self.table, self._now.rules, now_ms, paid, settled))
+        if not self._now.state.has_shoe:
+            self._shoe = None
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""
         told: list[tuple[str, object]] = []
-        rules = self._now.rules
-        for patron, reason in await self._tables.departures(self.table, rules.grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
+        grace_ms = self._now.rules.grace_ms
+        for patron, reason in await self._tables.departures(self.table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
             if reason == "warn":
                 told.append((patron, SeatWarned(table=self.table, rounds_left=1)))
                 continue
             try:
-                wallet = await self._cashier.get_up(self.table, patron)
+                wallet = await self._at.cashier.get_up(self.table, patron)
             except Refused as refused:
                 log.warning("seat_not_freed", extra={"table": self.table, "patron": patron, "reason": refused.code})
                 continue
             log.info("seat_freed", extra={"table": self.table, "patron": patron, "reason": reason})
             told.append((patron, SeatFreed(table=self.table, reason=reason, wallet=wallet)))
         if told:
-            await bus.publish(self._driver, self.table, "private", pack(told))
-
-
-def _open(shoe: Shoe | None) -> Shoe:
-    assert shoe is not None, "cards come from an open shoe"
-    return shoe
+            await bus.publish(self._at.driver, self.table, "private", pack(told))
 
 
 def _number(value: object) -> int:

@@ -48,8 +48,9 @@ class Gateway:
     def __repr__(self) -> str:
         return f"<Gateway connections={len(self._connections)}>"
 
-    async def open(self, host: str, port: int) -> int:
-        """Listen; returns the port (useful where 0 was asked for). Raises OSError where it is taken."""
+    async def open(self, host: str, port: int, *, shared: bool) -> int:
+        """Listen, on a port that workers may share; returns it (useful where 0 was asked for). Raises OSError where it
+        is taken."""
         self._server = await serve(
             self._serve_socket,
             host,
@@ -66,8 +67,14 @@ class Gateway:
             close_timeout=CLOSE_TIMEOUT_S,
             server_header="punto",
             backlog=1024,
+            reuse_port=shared or None,
         )
         return int(self._server.sockets[0].getsockname()[1])
+
+    def stop_accepting(self) -> None:
+        """Take no new sockets; those that are open stay."""
+        if self._server is not None:
+            self._server.server.close()
 
     async def close(self) -> None:
         """Tell every socket to come back elsewhere, and end."""

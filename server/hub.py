@@ -25,9 +25,8 @@ from server.store.tables import EVENTS_PAGE_MAX, Tables
 
 log = logging.getLogger(__name__)
 
-SILENCE_MS: Final = 2_000
+SILENCE_MS: Final = 3_000
 """A followed table from which nothing was heard for this long is looked at in the stream."""
-LISTEN_MS: Final = 500
 LAG_PAGES_MAX: Final = 8
 """Missed events are read in so many pages at most; whoever is further behind gets a snapshot."""
 DRAIN_CHECK_MS: Final = 100
@@ -130,6 +129,12 @@ class Hub:
         if feed is not None and feed.seats.get(listener.patron) is listener:
             del feed.seats[listener.patron]
 
+    async def take_seats_back(self, node: str) -> None:
+        """Mark every seat held here as connected again: this node was taken for dead, but its sockets live."""
+        for feed in list(self._feeds.values()):
+            for patron, listener in list(feed.seats.items()):
+                await self._tables.come_back(feed.table, patron, node, listener.id)
+
     async def _feed(self, table: str) -> Feed:
         async with self._opening:
             feed = self._feeds.get(table)
@@ -157,22 +162,17 @@ class Hub:
     async def _listen_for_ever(self) -> None:
         while True:
             try:
-                async for envelope in self._subscription.envelopes(LISTEN_MS):
-                    if envelope is not None:
-                        await self._take(envelope)
+                while True:
+                    await self._take(await self._subscription.next())
             except StoreError as error:
                 log.warning("bus_lost", extra={"reason": str(error)})
-            except Exception:  # whatever the driver meets on a broken line, the listening begins anew
-                log.exception("bus_lost")
+            self._driver.look_again()
             await self._resubscribe()
 
     async def _resubscribe(self) -> None:
         while True:
             await asyncio.sleep(random.uniform(0.05, 0.3))  # noqa: S311 - jitter
-            try:
-                await self._subscription.close()
-            except StoreError:
-                pass
+            await self._subscription.close()
             self._subscription = Subscription(self._driver)
             try:
                 for table in list(self._feeds):
@@ -270,9 +270,11 @@ class Hub:
             await self._close_empty_feeds()
             for feed in list(self._feeds.values()):
                 if monotonic() - feed.heard_at_s > SILENCE_MS / 1000:
-                    feed.heard_at_s = monotonic()
+                    feed.heard_at_s, seq = monotonic(), feed.seq
                     try:
                         await self._repair(feed)
+                        if feed.seq > seq:  # events were committed, and none of them came
+                            self._subscription.give_up("deaf")
                     except StoreError as error:
                         log.warning("feed_repair_failed", extra={"table": feed.table, "reason": str(error)})
 

@@ -58,6 +58,9 @@ class Settings:
     stacked: bool = False
     shoes: Shoes = field(default_factory=ShuffledShoes)
     demo_bots: int = 0
+    workers: int = 0
+    worker: int = 0
+    confirm_replicas: int = 0
 
     def __post_init__(self) -> None:
         if not self.open_play:
@@ -76,6 +79,13 @@ class Settings:
             raise BadSetting(f"--play-money: {self.play_money} is not between 0 and {PLAY_MONEY_MAX}")
         if not 0 <= self.demo_bots <= 100:
             raise BadSetting(f"--demo-bots: {self.demo_bots} is not between 0 and 100")
+
+        if not 0 <= self.workers <= 64:
+            raise BadSetting(f"--workers: {self.workers} is not between 0 and 64")
+        if self.workers and self.port == 0:
+            raise BadSetting("--workers: needs a port of its own in --listen, which all of them share")
+        if not 0 <= self.confirm_replicas <= 16:
+            raise BadSetting(f"--confirm-replicas: {self.confirm_replicas} is not between 0 and 16")
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""

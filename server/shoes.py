@@ -35,8 +35,12 @@ class Shoes(Protocol):
         ...
 
     def reopen(self, state: TableState, rules: TableRules) -> Shoe:
-        """Make the open shoe of a table again, card for card."""
+        """Make the open shoe of a table again, card for card. Raises `ShoeLost` where this source can't."""
         ...
+
+
+class ShoeLost(Exception):
+    """The open shoe can't be made again: it was stacked from a file that is not given now."""
 
 
 class ShuffledShoes:
@@ -49,8 +53,14 @@ class ShuffledShoes:
 
     def reopen(self, state: TableState, rules: TableRules) -> Shoe:
         """Shuffle again by the secret that the table keeps."""
-        assert state.shoe_secret is not None, "only an open shoe can be opened again"
-        return _shuffled(bytes.fromhex(state.shoe_secret), state.shoe, rules)
+        if rules.stacked:
+            raise ShoeLost
+        return _reshuffled(state, rules)
+
+
+def _reshuffled(state: TableState, rules: TableRules) -> Shoe:
+    assert state.shoe_secret is not None, "only an open shoe can be made again"
+    return _shuffled(bytes.fromhex(state.shoe_secret), state.shoe, rules)
 
 
 def _shuffled(secret: bytes, number: int, rules: TableRules) -> Shoe:
@@ -88,7 +98,9 @@ class StackedShoes:
         return FreshShoe(self._shoe(number), b"", "")
 
     def reopen(self, state: TableState, rules: TableRules) -> Shoe:
-        """Take the same line again."""
+        """Take the same line again; a shoe that was opened before the file was given is made by its own secret."""
+        if not rules.stacked:
+            return _reshuffled(state, rules)
         return self._shoe(state.shoe)
 
     def _shoe(self, number: int) -> Shoe:

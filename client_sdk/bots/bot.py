@@ -325,6 +325,7 @@ class Bot:
             receipt = await table.place(seat.house.variant.spots[0], chips[0], round=round)
         except Refused as refused:
             self._tally.refusals[refused.name] += 1
+            self._tally.add(seat.refused_late(round, refused.name, refused.arrived_at_ms, refused.closed_at_ms))
             if not refused.retry and refused.name not in ("BETTING_CLOSED", "ROUND_OVER"):
                 self._find(Kind.REFUSED, table, f"an act after the close was refused as {refused.name}")
         except (TimedOut, Disconnected):

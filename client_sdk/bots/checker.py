@@ -19,11 +19,13 @@ from client_sdk.game.variants import VARIANTS, Spot
 from client_sdk.protocol.messages import (
     AnyNumbered,
     BettingClosed,
+    BettingExtended,
     BettingOpened,
     CardDealt,
     CardsBurned,
     RoundDecided,
     RoundSettled,
+    RoundVoided,
     RulesChanged,
     ShoeEnded,
     ShoeStarted,
@@ -48,10 +50,12 @@ _NEXT_STAGE: Final[dict[type[Any], dict[Stage, Stage]]] = {
     RulesChanged: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     ShoeStarted: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     BettingOpened: {Stage.BETWEEN: Stage.BETTING, Stage.SETTLING: Stage.BETTING},
+    BettingExtended: {Stage.BETTING: Stage.BETTING},
     BettingClosed: {Stage.BETTING: Stage.DEALING},
     CardsBurned: {Stage.DEALING: Stage.DEALING},
     CardDealt: {Stage.DEALING: Stage.DEALING},
     RoundDecided: {Stage.DEALING: Stage.DECIDED},
+    RoundVoided: {Stage.DEALING: Stage.DECIDED, Stage.BETTING: Stage.DECIDED},
     RoundSettled: {Stage.DECIDED: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     ShoeEnded: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     TableIdled: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
@@ -88,6 +92,7 @@ class TableChecker:
         self._closed: BettingClosed | None = None
         self._is_whole_round = self.stage is Stage.BETTING  # all of its cards are still to come
         self._outcome = view.outcome
+        self._is_void = view.is_void
         self._shoe = None if view.shoe is None else ShoeRecord.seen(view.shoe, view.rules)
 
     def __repr__(self) -> str:
@@ -111,12 +116,13 @@ class TableChecker:
 
     def compare(self, view: TableView) -> list[Mismatch]:
         """Compare a snapshot taken at the event that was checked last."""
-        told = (view.round, [(dealt.side, dealt.card) for dealt in view.dealt if view.outcome is None], view.outcome)
-        cards = self._cards_in_order() if self._outcome is None and self.stage is not Stage.BETWEEN else []
-        known = (self.round, cards, self._outcome)
+        is_over = view.outcome is not None or view.is_void  # how long the cards lie there after that is no matter
+        cards = [] if is_over else [(dealt.side, dealt.card) for dealt in view.dealt]
+        known_cards = [] if is_over or self.stage is Stage.BETWEEN else self._cards_in_order()
+        told, known = (view.round, view.outcome, cards), (self.round, self._outcome, known_cards)
         found: Found = []
         if told != known:
-            found.append((Kind.SNAPSHOT, f"round, cards, outcome are told as {told}, the events made {known}"))
+            found.append((Kind.SNAPSHOT, f"round, outcome, cards are told as {told}, the events made {known}"))
         if view.shoe is not None and self._shoe is not None and self._shoe.remaining != view.shoe.remaining:
             found.append((Kind.SNAPSHOT, f"{view.shoe.remaining} cards remain, by the events {self._shoe.remaining}"))
         return [Mismatch(kind, self.table, view.round, detail, seq=view.seq) for kind, detail in found]
@@ -151,10 +157,16 @@ class TableChecker:
             found += self._shoe.opens_round(event)
         self.round = event.round
         self._hands = {side: [] for side in Side}
-        self._closes_at_ms, self._closed, self._outcome = event.closes_at_ms, None, None
+        self._closes_at_ms, self._closed, self._outcome, self._is_void = event.closes_at_ms, None, None, False
         self._shown_at_ms = 0
         self._is_whole_round = True
         return found
+
+    def _betting_extended(self, event: BettingExtended) -> Found:
+        before, self._closes_at_ms = self._closes_at_ms, event.closes_at_ms
+        if before is not None and event.closes_at_ms <= before:
+            return [(Kind.ROUND, f"betting was to close at {before}, extended only to {event.closes_at_ms}")]
+        return []
 
     def _betting_closed(self, event: BettingClosed) -> Found:
         found: Found = []
@@ -211,9 +223,13 @@ class TableChecker:
         self._outcome = event.outcome
         return found
 
+    def _round_voided(self, event: RoundVoided) -> Found:
+        self._is_void = True
+        return []
+
     def _round_settled(self, event: RoundSettled) -> Found:
         found: Found = []
-        if self._closed is not None and self._outcome is not None:
+        if self._closed is not None and (self._outcome is not None or self._is_void):
             found += _paid_found(event, self._closed, self._outcome, self._house)
         if event.next_at_ms < self._shown_at_ms:
             found.append((Kind.ROUND, "the next round may open before this one is shown"))
@@ -251,10 +267,12 @@ _CHECKS: Final[dict[type[Any], Callable[[TableChecker, Any], Found]]] = {
     RulesChanged: TableChecker._rules_changed,
     ShoeStarted: TableChecker._shoe_started,
     BettingOpened: TableChecker._betting_opened,
+    BettingExtended: TableChecker._betting_extended,
     BettingClosed: TableChecker._betting_closed,
     CardsBurned: TableChecker._cards_burned,
     CardDealt: TableChecker._card_dealt,
     RoundDecided: TableChecker._round_decided,
+    RoundVoided: TableChecker._round_voided,
     RoundSettled: TableChecker._round_settled,
     ShoeEnded: TableChecker._shoe_ended,
     TableIdled: TableChecker._table_idled,
@@ -301,22 +319,22 @@ def _totals_found(event: BettingClosed, rules: TableRules) -> Found:
     return found
 
 
-def _paid_found(event: RoundSettled, closed: BettingClosed, outcome: Outcome, house: House) -> Found:
+def _paid_found(event: RoundSettled, closed: BettingClosed, outcome: Outcome | None, house: House) -> Found:
     """Check what was paid in all: the sums settled as one bet a spot, less at most a rounded unit for each patron.
 
     The commission is rounded up per patron, so many bets bring up to one unit each less than their sum would; a cap
-    on wins is per bet too and can only lower what is paid.
+    on wins is per bet too and can only lower what is paid. Without an outcome (a void round) all stakes came back.
     """
     found: Found = []
     if event.settled != closed.bettors:
         found.append((Kind.UNSETTLED, f"{event.settled} patrons were settled, {closed.bettors} had bets"))
-    highest = sum(
-        settle_bet(house.variant, spot, amount, outcome).payout
-        for spot, amount in closed.totals.items()
-        if amount and spot in house.variant.spots
-    )
-    rounding = closed.bettors if outcome is Outcome.BANKER and closed.totals.get(Spot.BANKER) else 0
-    lowest = highest - rounding if house.limits.win_max is None else 0
+    laid = {spot: amount for spot, amount in closed.totals.items() if amount and spot in house.variant.spots}
+    if outcome is None:
+        lowest = highest = sum(laid.values())
+    else:
+        highest = sum(settle_bet(house.variant, spot, amount, outcome).payout for spot, amount in laid.items())
+        rounding = closed.bettors if outcome is Outcome.BANKER and laid.get(Spot.BANKER) else 0
+        lowest = highest - rounding if house.limits.win_max is None else 0
     if not lowest <= event.paid <= highest:
         found.append((Kind.PAYOUT, f"{event.paid} was paid on {closed.totals}, the rules give {highest}"))
     return found

@@ -7,23 +7,27 @@ Each bot is a task that this module owns. It must never judge a round itself. Re
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from random import Random
-from typing import Final, Literal
+from typing import Final
 
 import client_sdk
 from client_sdk.bots.bot import Bot, Plan, failure_of
+from client_sdk.bots.orders import Orders
 from client_sdk.bots.report import Tally
-from client_sdk.bots.strategies import Strategy
+from client_sdk.bots.strategies import STRATEGIES
 from client_sdk.bots.witness import Witness
 from client_sdk.client import CodecName
 from client_sdk.exceptions import PuntoError
 from client_sdk.protocol.messages import TableRules, TableSummary
+from client_sdk.settings import DEFAULTS
 
 CONNECTS_MAX: Final = 50
 """Bots that are on their way to a seat at the same time; the next ones wait."""
 LOOK_MS: Final = 25
 """Between two looks at who is connected; shorter than the SDK's shortest pause before it comes back."""
+FIRST_CONNECT_MS: Final = 3_000
+"""How long a server may take to come up before it counts as out of reach."""
 STOP_MS_MAX: Final = 10_000
 """How long bots that are told to stop may take to say goodbye."""
 SLACK: Final = 3
@@ -33,23 +37,6 @@ START_MS_MAX: Final = 60_000
 
 class NoRoom(Exception):
     """The house does not have the tables or the seats that were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """What a fleet is to do. `tables` are ids, empty for all; `timeout_ms` None follows from the tables' timers."""
-
-    url: str
-    patrons: int
-    rounds: int
-    strategy: Strategy
-    codec: CodecName | Literal["mixed"]
-    seed: str
-    tables: tuple[str, ...] = ()
-    buy_in: int | None = None
-    presses_ready: bool = True
-    acts_late: bool = False
-    timeout_ms: int | None = None
 
 
 class Fleet:
@@ -100,18 +87,19 @@ class Fleet:
             name=f"bot-{number:04d}",
             url=orders.url,
             codec=codec,
-            strategy=orders.strategy,
+            strategy=STRATEGIES[orders.strategy],
             rounds=orders.rounds,
             buy_in=orders.buy_in,
             presses_ready=orders.presses_ready,
-            acts_late=orders.acts_late,
+            acts_late=orders.strategy == "busy",
         )
         return Bot(plan, self.tally, Random(f"{orders.seed} {number}"))
 
     async def _look_around(self) -> list[TableSummary]:
         """Return the tables to play at, after a first connection that shows whether the house can be reached."""
         wanted = self.orders.tables
-        async with client_sdk.connect(self.orders.url, name="bot-0000", bot=True) as client:
+        settings = replace(DEFAULTS, connect_ms=FIRST_CONNECT_MS)
+        async with client_sdk.connect(self.orders.url, name="bot-0000", bot=True, settings=settings) as client:
             tables = await client.list_tables()
         known = {summary.table: summary for summary in tables}
         unknown = [table for table in wanted if table not in known]

@@ -5,19 +5,23 @@ act that nobody answered (the connection broke) leaves two possible holdings; th
 the seat must be one of them. Pure: no clock, no chance, no I/O. Read next: `acts`, then `checker` for the cards.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from client_sdk.bots.acts import Act, Holding, House, Ready, foresee
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.game.bets import EMPTY, Layout, Refusal
-from client_sdk.game.settlement import BetResult, settle
+from client_sdk.game.settlement import BetResult, Result, settle
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import BetLine, OwnSeat, Receipt, Results
 
-LATE_CODES = frozenset({"BETTING_CLOSED", "ROUND_OVER"})
+LATE_CODES: Final = frozenset({"BETTING_CLOSED", "ROUND_OVER"})
 """An act may always come too late; that it was late is checked where the close is known."""
+
+_ANY_END: Final[tuple[Outcome | None, ...]] = (*Outcome, None)
+"""How a round may have ended that was not seen; None where it was voided and every stake came back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class Ledger:
             return [self._mismatch(Kind.SETTLED_TWICE, f"results came again: {_stakes(results.bets)}", results.round)]
         if results.round != self.round:
             return [self._mismatch(Kind.UNSETTLED, f"results of a round that is not {self.round}", results.round)]
-        return self._settle(results.outcome, results.bets, results.stack)
+        return self._settle((results.outcome,), results.bets, results.stack)
 
     def is_settled(self, round: int) -> bool:
         """Whether the results of this round or of a later one came."""
@@ -137,7 +141,7 @@ class Ledger:
         """
         found: list[Mismatch] = []
         if you.last_round == self.round and you.last_results and not self.is_settled(self.round):
-            found += self._settle(None, you.last_results, None)
+            found += self._settle(_ANY_END, you.last_results, None)
         if round != self.round:
             found += self.open_round(round)
         # Whether it is ready may change with the connection, so that is believed.
@@ -165,14 +169,16 @@ class Ledger:
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
-    def _settle(self, outcome: Outcome | None, lines: Mapping[Spot, BetLine], stack: int | None) -> list[Mismatch]:
+    def _settle(
+        self, ends: Sequence[Outcome | None], lines: Mapping[Spot, BetLine], stack: int | None
+    ) -> list[Mismatch]:
         stakes = {spot: line.stake for spot, line in lines.items()}
         laid = tuple(holding for holding in self._possible if holding.layout.sums == stakes)
         found: list[Mismatch] = []
         if not laid:
             self.acks_lost += self.acks_in_round
             found.append(self._mismatch(Kind.UNSETTLED, f"settled {stakes}, accepted were {_texts(self._possible)}"))
-        found += self._wrong_lines(outcome, lines)
+        found += self._wrong_lines(ends, lines)
         paid = sum(line.payout for line in lines.values())
         stacks = {holding.stack + paid for holding in laid or self._possible}
         if stack is not None and stack not in stacks:
@@ -186,22 +192,25 @@ class Ledger:
         self.rounds_settled += 1
         return found
 
-    def _wrong_lines(self, outcome: Outcome | None, lines: Mapping[Spot, BetLine]) -> list[Mismatch]:
-        """Settle the same stakes again by the SDK's own rules; without an outcome, any one must explain them all."""
+    def _wrong_lines(self, ends: Sequence[Outcome | None], lines: Mapping[Spot, BetLine]) -> list[Mismatch]:
+        """Settle the same stakes again by the SDK's own rules; one of the possible ends must explain them all."""
         stakes = {spot: line.stake for spot, line in lines.items()}
         told = {
             spot: BetResult(line.stake, line.payout, line.commission, line.result, line.capped)
             for spot, line in lines.items()
         }
-        house = self.house
-        outcomes = [outcome] if outcome is not None else list(Outcome)
         try:
-            right = [settle(house.variant, stakes, one, house.limits.win_max) for one in outcomes]
+            right = [self._right_lines(stakes, end) for end in ends]
         except ValueError as error:
             return [self._mismatch(Kind.PAYOUT, f"bets were settled that the rules do not know: {error}")]
         if told in right:
             return []
-        return [self._mismatch(Kind.PAYOUT, f"on {outcome} {told} came back, the rules give {right[0]}")]
+        return [self._mismatch(Kind.PAYOUT, f"on {ends[0] or 'a void'} {told} came back, the rules give {right[0]}")]
+
+    def _right_lines(self, stakes: Mapping[Spot, int], end: Outcome | None) -> dict[Spot, BetResult]:
+        if end is None:
+            return {spot: BetResult(stake, stake, 0, Result.PUSH, 0) for spot, stake in stakes.items()}
+        return settle(self.house.variant, stakes, end, self.house.limits.win_max)
 
     def _unsettled(self) -> list[Mismatch]:
         self.acks_lost += self.acks_in_round

@@ -5,6 +5,7 @@ It must never change what it tells about. Read next: `report` for what is told a
 
 import asyncio
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Final, TextIO
 
 from client_sdk.bots.fleet import Fleet
@@ -12,6 +13,8 @@ from client_sdk.bots.report import Tally
 
 TERMINAL_SECONDS: Final = 0.5
 PLAIN_SECONDS: Final = 5.0
+FIRST_PLAIN_SECONDS: Final = 1.0
+"""The first plain line comes soon: it shows that the bots found their seats."""
 
 _BACK_AND_ERASE: Final = "\r\x1b[K"
 
@@ -41,10 +44,10 @@ def line_of(tally: Tally, since: Mark) -> str:
 async def show_progress(fleet: Fleet, stream: TextIO) -> None:
     """Write lines until cancelled; the terminal's line is erased at the end, so that the report stands alone."""
     is_terminal = stream.isatty()
-    seconds = TERMINAL_SECONDS if is_terminal else PLAIN_SECONDS
+    pauses = repeat(TERMINAL_SECONDS) if is_terminal else chain((FIRST_PLAIN_SECONDS,), repeat(PLAIN_SECONDS))
     mark = Mark()
     try:
-        while True:
+        for seconds in pauses:
             await asyncio.sleep(seconds)
             fleet.refresh()
             line = line_of(fleet.tally, mark)

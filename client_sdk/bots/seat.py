@@ -16,6 +16,7 @@ from client_sdk.protocol.messages import (
     Receipt,
     Results,
     RoundDecided,
+    RoundVoided,
     RulesChanged,
     TableView,
 )
@@ -39,7 +40,7 @@ class Seat:
         self._seq = view.seq
         self._is_entering = True
         self._closed: BettingClosed | None = None
-        self._decided_round = view.round if view.outcome is not None else view.round - 1
+        self._decided_round = _decided_round(view)
         self._accepted_round, self._accepted_at_ms = 0, 0
         self._missed: Results | None = None
 
@@ -64,7 +65,7 @@ class Seat:
             case BettingClosed():
                 self._closed = event
                 found += self._accepted_late()
-            case RoundDecided():
+            case RoundDecided() | RoundVoided():
                 self._decided_round = event.round
             case RulesChanged():
                 self.house = self.ledger.house = house_of(event.rules)
@@ -82,7 +83,7 @@ class Seat:
         if results.round > self._decided_round:
             found.append(self._mismatch(Kind.TOO_EARLY, f"results told {results.outcome} before the cards were out"))
         outcome = self._witness.outcome_of(results.round)
-        if outcome is not None and outcome is not results.outcome:
+        if self._witness.is_over(results.round) and outcome is not results.outcome:
             found.append(self._mismatch(Kind.OUTCOME, f"results say {results.outcome}, the table said {outcome}"))
         found += self.ledger.settled(results)
         stakes = {spot: line.stake for spot, line in results.bets.items()}
@@ -100,7 +101,7 @@ class Seat:
             self._expect_once_more(you, view)
             found += self.ledger.told(you, view.round)
         self._incarnation, self._seq, self._closed = view.incarnation, view.seq, None
-        self._decided_round = view.round if view.outcome is not None else view.round - 1
+        self._decided_round = _decided_round(view)
         self.house = self.ledger.house = house_of(view.rules)
         return found
 
@@ -124,15 +125,23 @@ class Seat:
     ) -> list[Mismatch]:
         """Compare a refusal with what was foretold; one for being late with the instant of the close."""
         found = self.ledger.refused(foreseen, code_name)
-        if code_name != "BETTING_CLOSED" or arrived_at_ms is None or closed_at_ms is None:
-            return found
-        if arrived_at_ms < closed_at_ms:
-            found.append(self._mismatch(Kind.REFUSED, f"called late at {arrived_at_ms}, closed at {closed_at_ms}"))
+        return found + self.refused_late(foreseen.round, code_name, arrived_at_ms, closed_at_ms)
+
+    def refused_late(
+        self, round: int, code_name: str, arrived_at_ms: int | None, closed_at_ms: int | None
+    ) -> list[Mismatch]:
+        """Check what the refusal of a late act tells; any other refusal tells nothing of the kind."""
+        if code_name != "BETTING_CLOSED":
+            return []
+        if arrived_at_ms is None or closed_at_ms is None:
+            return [self._mismatch(Kind.REFUSED, "a late act was not told when it arrived and when betting closed")]
         closed = self._closed
-        if closed is not None and closed.round == foreseen.round and closed.closed_at_ms != closed_at_ms:
+        if closed is not None and closed.round == round and closed.closed_at_ms != closed_at_ms:
             detail = f"a refusal says closed at {closed_at_ms}, the table said {closed.closed_at_ms}"
-            found.append(self._mismatch(Kind.REFUSED, detail))
-        return found
+            return [self._mismatch(Kind.REFUSED, detail)]
+        if arrived_at_ms < closed_at_ms:
+            return [self._mismatch(Kind.REFUSED, f"called late at {arrived_at_ms}, closed at {closed_at_ms}")]
+        return []
 
     def left(self) -> list[Mismatch]:
         """The seat sees nothing more."""
@@ -150,7 +159,7 @@ class Seat:
     def _expect_once_more(self, you: OwnSeat, view: TableView) -> None:
         """Results that a snapshot tells are told once more by the SDK, as an event of their own."""
         is_told = you.last_round == view.round and bool(you.last_results) and not self.ledger.is_settled(view.round)
-        if is_told and view.outcome is not None:
+        if is_told and _decided_round(view) == view.round:
             self._missed = Results(
                 table=view.table,
                 round=view.round,
@@ -161,3 +170,8 @@ class Seat:
 
     def _mismatch(self, kind: Kind, detail: str, seq: int | None = None) -> Mismatch:
         return Mismatch(kind, self.table, self.ledger.round, detail, seq, self.name)
+
+
+def _decided_round(view: TableView) -> int:
+    """Return the newest round whose end the view tells."""
+    return view.round if view.outcome is not None or view.is_void else view.round - 1

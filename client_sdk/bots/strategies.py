@@ -59,6 +59,18 @@ def busy(house: House, holding: Holding, round: int, rng: Random) -> list[Act]:
     return acts
 
 
+def modest(house: House, holding: Holding, round: int, rng: Random) -> list[Place]:
+    """Lay one to three of the two smallest chips on one spot, mostly on a side: what a careful patron does."""
+    places: list[Act] = []
+    weights = [0.1 if spot is Spot.TIE else 1.0 for spot in house.variant.spots]
+    spot = rng.choices(house.variant.spots, weights)[0]
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
+        if house.chips_to_open:
+            chip = rng.choice(house.chips_to_open[:2])
+            holding = _add_if_taken(places, Place(spot, chip), holding, house)
+    return [place for place in places if isinstance(place, Place)]
+
+
 STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType({"flat": flat, "mixed": mixed, "busy": busy})
 
 

@@ -15,7 +15,15 @@ from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.histogram import Histogram
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import AnyNumbered, BettingClosed, CardDealt, RoundDecided, RoundSettled, TableView
+from client_sdk.protocol.messages import (
+    AnyNumbered,
+    BettingClosed,
+    CardDealt,
+    RoundDecided,
+    RoundSettled,
+    RoundVoided,
+    TableView,
+)
 
 EVENTS_MAX: Final = 2_048
 """Events of a table that are kept for comparison; a seat that comes later than that with one is not compared."""
@@ -37,7 +45,9 @@ class Arrival:
 class RoundSums:
     """What the table told of a round in all, and what the own seats know they had in it."""
 
+    is_over: bool = False
     outcome: Outcome | None = None
+    """None where the round is not over, and where it was voided."""
     closed: BettingClosed | None = None
     settled: RoundSettled | None = None
     own_bettors: int = 0
@@ -106,8 +116,13 @@ class Witness:
         self._seqs.pop(seat, None)
         return self._catch_up()
 
+    def is_over(self, round: int) -> bool:
+        """Return whether a seat was told how the round ended."""
+        sums = self._rounds.get(round)
+        return sums is not None and sums.is_over
+
     def outcome_of(self, round: int) -> Outcome | None:
-        """Return how a round ended, None where no seat was told yet."""
+        """Return how a round ended, None where it was voided or no seat was told yet."""
         sums = self._rounds.get(round)
         return None if sums is None else sums.outcome
 
@@ -159,7 +174,10 @@ class Witness:
             case BettingClosed():
                 self._sums_of(event.round).closed = event
             case RoundDecided():
-                self._sums_of(event.round).outcome = event.outcome
+                sums = self._sums_of(event.round)
+                sums.is_over, sums.outcome = True, event.outcome
+            case RoundVoided():
+                self._sums_of(event.round).is_over = True
             case RoundSettled():
                 self._sums_of(event.round).settled = event
             case _:

@@ -239,6 +239,7 @@ class TableView(Struct, frozen=True, kw_only=True):
     dealt: list[DealtCard]
     outcome: Outcome | None
     crowd: CrowdView
+    is_void: bool = False
     you: OwnSeat | None = None
 
 
@@ -365,6 +366,13 @@ class BettingOpened(Event, frozen=True, kw_only=True, tag="betting_opened"):
     is_last_round: bool
 
 
+class BettingExtended(Event, frozen=True, kw_only=True, tag="betting_extended"):
+    """The store was away while bets should have been taken: the time it was away is added."""
+
+    round: int
+    closes_at_ms: int
+
+
 class BettingClosed(Event, frozen=True, kw_only=True, tag="betting_closed"):
     """No more bets: no act that reached the store at or after `closed_at_ms` counts."""
 
@@ -411,6 +419,13 @@ class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
     show_at_ms: int
 
 
+class RoundVoided(Event, frozen=True, kw_only=True, tag="round_voided"):
+    """The round does not count: every stake comes back, once. Cards already shown stay on record."""
+
+    round: int
+    reason: str
+
+
 class RoundSettled(Event, frozen=True, kw_only=True, tag="round_settled"):
     """Every bet of the round was paid or collected; `next_at_ms` is when betting may open again."""
 
@@ -421,7 +436,7 @@ class RoundSettled(Event, frozen=True, kw_only=True, tag="round_settled"):
 
 
 class ShoeEnded(Event, frozen=True, kw_only=True, tag="shoe_ended"):
-    """The shoe is out and its `secret` opens the commitment (hex)."""
+    """The shoe is out (`reason` dealt) or was broken off, and its `secret` opens the commitment (hex)."""
 
     shoe: int
     rounds: int
@@ -444,10 +459,12 @@ class RulesChanged(Event, frozen=True, kw_only=True, tag="rules_changed"):
 AnyNumbered = (
     ShoeStarted
     | BettingOpened
+    | BettingExtended
     | BettingClosed
     | CardsBurned
     | CardDealt
     | RoundDecided
+    | RoundVoided
     | RoundSettled
     | ShoeEnded
     | TableIdled
@@ -467,11 +484,12 @@ class Crowd(Struct, frozen=True, kw_only=True, tag_field="type", tag="crowd"):
 
 
 class Results(Struct, frozen=True, kw_only=True, tag_field="type", tag="results"):
-    """Private: what became of this patron's bets in `round`, and the stack after it."""
+    """Private: what became of this patron's bets in `round`, and the stack after it. No outcome: the round was
+    voided."""
 
     table: str
     round: int
-    outcome: Outcome
+    outcome: Outcome | None
     bets: dict[Spot, BetLine]
     stack: int
 
@@ -510,10 +528,12 @@ AnyUnnumbered = Crowd | Results | Snapshot | SeatTakenOver | SeatWarned | SeatFr
 AnyEvent = (
     ShoeStarted
     | BettingOpened
+    | BettingExtended
     | BettingClosed
     | CardsBurned
     | CardDealt
     | RoundDecided
+    | RoundVoided
     | RoundSettled
     | ShoeEnded
     | TableIdled

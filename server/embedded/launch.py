@@ -17,14 +17,23 @@ PR_SET_PDEATHSIG = 1
 EXIT_NOT_LAUNCHED = 127
 
 
+def end_with_parent(parent_pid: int) -> bool:
+    """Ask for a SIGTERM at the parent's death; false where it has died before that. Raises OSError where it can't be
+    had."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl: {os.strerror(ctypes.get_errno())}")
+    return os.getppid() == parent_pid
+
+
 def main(arguments: list[str]) -> int:
     """Ask for the signal, make sure the parent did not die before that, and become PROGRAM."""
     parent_pid, program = int(arguments[0]), arguments[1]
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
-        print(f"prctl: {os.strerror(ctypes.get_errno())}", file=sys.stderr)
-        return EXIT_NOT_LAUNCHED
-    if os.getppid() != parent_pid:
+    try:
+        if not end_with_parent(parent_pid):
+            return EXIT_NOT_LAUNCHED
+    except OSError as error:
+        print(error.strerror, file=sys.stderr)
         return EXIT_NOT_LAUNCHED
     try:
         os.execv(program, arguments[1:])  # noqa: S606 - no shell is wanted

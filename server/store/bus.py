@@ -6,15 +6,20 @@ the listening. A broken subscription raises `StoreAway` to whoever listens, who 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Final, NamedTuple
 
 import msgpack
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import RedisError
 
 from server.store import keys
 from server.store.driver import Driver, translated
+from server.store.errors import StoreAway
 
 log = logging.getLogger(__name__)
+ENVELOPES_WAITING_MAX: Final = 10_000
 
 
 class Envelope(NamedTuple):
@@ -28,46 +33,78 @@ class Envelope(NamedTuple):
 
 
 class Subscription:
-    """A subscriber of tables on one connection of its own."""
+    """A subscriber of tables: one connection for each server that holds any of them."""
 
     def __init__(self, driver: Driver) -> None:
-        self._pubsub = driver.pubsub()
+        self._driver = driver
         self._tables: dict[bytes, str] = {}
-        self._is_connected = asyncio.Event()
+        self._readers: dict[Redis, tuple[PubSub, asyncio.Task[None]]] = {}
+        self._arrived: asyncio.Queue[Envelope | StoreAway] = asyncio.Queue(ENVELOPES_WAITING_MAX)
 
     async def add(self, table: str) -> None:
         """Follow a table. Raises `StoreAway`."""
         channel = keys.bus_channel(table)
+        client = await self._driver.client_of(channel)
         self._tables[channel.encode()] = table
         async with translated():
-            await self._pubsub.ssubscribe(channel)
-        self._is_connected.set()
+            if client in self._readers:
+                await self._readers[client][0].ssubscribe(channel)
+            else:
+                pubsub = client.pubsub()
+                await pubsub.ssubscribe(channel)
+                self._readers[client] = (pubsub, asyncio.create_task(self._read(pubsub), name="bus"))
 
     async def remove(self, table: str) -> None:
         """Stop following a table. Raises `StoreAway`."""
         channel = keys.bus_channel(table)
         self._tables.pop(channel.encode(), None)
-        async with translated():
-            await self._pubsub.sunsubscribe(channel)
-
-    async def envelopes(self, patience_ms: int) -> AsyncIterator[Envelope | None]:
-        """Yield what is published, and None after each `patience_ms` of silence. Raises `StoreAway` when the line
-        breaks."""
-        await self._is_connected.wait()
-        while True:
+        client = await self._driver.client_of(channel)
+        if client in self._readers:
             async with translated():
-                message = await self._pubsub.get_message(timeout=patience_ms / 1000)
-            if message is None:
-                yield None
-            elif message["type"] == "smessage" and message["channel"] in self._tables:
-                envelope = _read(self._tables[message["channel"]], message["data"])
-                if envelope is not None:
-                    yield envelope
+                await self._readers[client][0].sunsubscribe(channel)
+
+    async def next(self) -> Envelope:
+        """Wait for what is published next. Raises `StoreAway` where a line broke or a table moved to another server."""
+        arrived = await self._arrived.get()
+        if isinstance(arrived, StoreAway):
+            raise arrived
+        return arrived
+
+    def give_up(self, reason: str) -> None:
+        """Make `next` raise: whoever listens has found out that nothing comes over this line any more."""
+        try:
+            self._arrived.put_nowait(StoreAway(reason))
+        except asyncio.QueueFull:
+            pass  # then something does come
 
     async def close(self) -> None:
-        """Give the connection up."""
-        async with translated():
-            await self._pubsub.aclose()  # type: ignore[no-untyped-call]
+        """Give the connections up."""
+        for pubsub, task in self._readers.values():
+            task.cancel()
+            await asyncio.wait([task])
+            with suppress(RedisError, OSError):
+                await pubsub.aclose()  # type: ignore[no-untyped-call]
+        self._readers.clear()
+
+    async def _read(self, pubsub: PubSub) -> None:
+        """Pass on what one server publishes, until its line breaks."""
+        try:
+            while True:
+                async with translated():
+                    message = await pubsub.get_message(timeout=None)
+                if message is None:
+                    continue
+                if message["type"] == "sunsubscribe" and message["channel"] in self._tables:
+                    raise StoreAway("a table moved to another server")
+                if message["type"] == "smessage" and message["channel"] in self._tables:
+                    envelope = _read(self._tables[message["channel"]], message["data"])
+                    if envelope is not None:
+                        await self._arrived.put(envelope)
+        except StoreAway as error:
+            await self._arrived.put(error)
+        except Exception as error:  # whatever the driver meets on a broken line, the listening begins anew
+            log.exception("bus_reader_failed")
+            await self._arrived.put(StoreAway(f"{type(error).__name__} {error}"))
 
 
 async def publish(driver: Driver, table: str, kind: str, body: bytes) -> None:

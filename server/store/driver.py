@@ -1,46 +1,57 @@
-"""The connection to Redis or Valkey, and how a script is run.
+"""How a command or a script is run on the store, wherever its key lives.
 
-The driver's own retries are off: they would run a script again after a lost reply. A repeat is ours alone, under a
-request_id or a seq. Every call has a timeout. The driver's errors are translated here and nowhere else (`errors.py`).
+Nothing is run twice unless the server said that it has not run it (a moved slot, a demoted primary, a script it did not
+know). Every other repeat belongs to the caller, under a request_id or a seq. Every call has a timeout. The driver's
+errors are translated here and nowhere else (`errors.py`); which server holds which key is `shards.py`'s.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any, Final, Self
 
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.client import PubSub
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
 from redis.exceptions import (
+    AskError,
     BusyLoadingError,
     ClusterDownError,
+    MovedError,
     NoScriptError,
+    ReadOnlyError,
+    RedisClusterException,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
 from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
-from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused
+from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
+from server.store.shards import open_shards
 
 CALL_TIMEOUT_MS: Final = 3_000
-CONNECT_TIMEOUT_MS: Final = 1_000
-CONNECTIONS_MAX: Final = 64
-POOL_WAIT_MS: Final = 3_000
+CONFIRM_TIMEOUT_MS: Final = 1_000
+"""How long a money act waits for the replicas that must have it."""
+REDIRECTS_MAX: Final = 8
+TRY_AGAIN_MS: Final = 50
+Word = str | bytes | int
 Answer = list[Any]
 
 _LUA: Final = files("server.store") / "lua"
 
 
 class Script:
-    """One Lua file with the prelude of its family in front; known to the store by its SHA-1."""
+    """One Lua file with the prelude of its family in front; known to the store by its SHA-1.
 
-    def __init__(self, name: str, prelude: str | None) -> None:
+    `moves_money`: where the operator asks for it, its answer counts only once replicas have it.
+    """
+
+    def __init__(self, name: str, prelude: str | None, *, moves_money: bool = False) -> None:
         parts = [prelude, name] if prelude else [name]
         self.name = name
+        self.moves_money = moves_money
         self.source = "\n".join((_LUA / f"{part}.lua").read_text() for part in parts)
         self.sha = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
@@ -49,60 +60,113 @@ class Script:
 
 
 class Driver:
-    """A pool of connections to one store. Safe to share between tasks; a cancelled call never leaves its reply to
-    another."""
+    """The way to one store. Safe to share between tasks; a cancelled call never leaves its reply to another."""
 
-    def __init__(self, url: str, *, call_timeout_ms: int = CALL_TIMEOUT_MS) -> None:
-        """Prepare connections to `url` (redis://, rediss:// or unix://); nothing is opened yet.
+    def __init__(self, url: str, *, confirm_replicas: int = 0, call_timeout_ms: int = CALL_TIMEOUT_MS) -> None:
+        """Prepare the way to the store at `url` (see `shards.open_shards`); nothing is opened yet.
 
-        Raises ValueError where the URL can't be read.
+        With `confirm_replicas` an answer about money counts only once so many replicas have it. Raises ValueError
+        where the URL can't be read.
         """
-        self._pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=CONNECTIONS_MAX,
-            timeout=POOL_WAIT_MS / 1000,
-            socket_timeout=call_timeout_ms / 1000,
-            socket_connect_timeout=CONNECT_TIMEOUT_MS / 1000,
-            retry=Retry(NoBackoff(), 0),
-            protocol=3,
-        )
-        self._redis = Redis(connection_pool=self._pool)
+        self._shards = open_shards(url, call_timeout_ms)
+        self._confirm_replicas = confirm_replicas
+        self._is_stale = url.startswith("redis+cluster")  # who holds what must be asked before the first call
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        await self._shards.close()
 
-    async def close(self) -> None:
-        """Close every connection."""
-        with suppress(RedisError, OSError):  # they are being thrown away
-            await self._redis.aclose()
-            await self._pool.disconnect()
+    async def client_of(self, key: str) -> Redis:
+        """Give the client of the server that holds `key` now. Raises `StoreAway`."""
+        if self._is_stale:
+            self._is_stale = False
+            try:
+                await self._shards.refresh()
+            except BaseException:
+                self._is_stale = True
+                raise
+        return self._shards.client_of(key)
 
-    async def _execute(self, *command: str | bytes | int) -> Any:
-        return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
+    def look_again(self) -> None:
+        """Have the next call ask again which server holds what."""
+        self._is_stale = True
 
-    async def call(self, *command: str | bytes | int) -> Any:
-        """Run one command. Raises `StoreAway` or `StoreRefused`."""
-        async with translated():
-            return await self._execute(*command)
+    async def call(self, name: str, key: str, *rest: Word) -> Any:
+        """Run one command on the server of its key. Raises `StoreAway` or `StoreRefused`."""
+        async with self._translated():
+            return await self._send(key, (name, key, *rest), confirmed=False)
 
-    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int] = ()) -> Answer:
+    async def call_unkeyed(self, key: str, *command: Word) -> Any:
+        """Run a command without a key on the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
+        async with self._translated():
+            return await self._send(key, command, confirmed=False)
+
+    async def info(self, key: str, section: str) -> dict[str, Any]:
+        """Read a section of INFO from the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
+        found: dict[str, Any] = await self.call_unkeyed(key, "INFO", section)
+        return found
+
+    async def run(self, script: Script, keys: Sequence[str], args: Sequence[Word] = ()) -> Answer:
         """Run a script and return its good answer.
 
-        Raises `Fenced`, `OutOfStep` or `Refused` as the script says, `StoreAway` or `StoreRefused` as the store does.
+        Raises `Fenced`, `OutOfStep` or `Refused` as the script says, `StoreAway`, `Unconfirmed` or `StoreRefused` as
+        the store does.
         """
-        async with translated():
+        operands = (len(keys), *keys, *args)
+        async with self._translated():
             try:
-                answer = await self._execute("EVALSHA", script.sha, len(keys), *keys, *args)
+                answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), confirmed=script.moves_money)
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
-                answer = await self._execute("EVAL", script.source, len(keys), *keys, *args)
+                answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
         return _checked(answer)
 
-    def pubsub(self) -> PubSub:
-        """Open a subscriber on a connection of its own."""
-        return self._redis.pubsub()
+    async def _send(self, key: str, command: Sequence[Word], *, confirmed: bool) -> Any:
+        """Send a command to the server of its key, following redirections; each of them means that nothing was run."""
+        asked: AskError | None = None
+        for _ in range(REDIRECTS_MAX):
+            client = await self.client_of(key) if asked is None else self._shards.client_at(asked.host, asked.port)
+            try:
+                return await self._send_to(client, command, is_asking=asked is not None, confirmed=confirmed)
+            except (MovedError, ReadOnlyError):
+                asked = None
+                self.look_again()
+                await asyncio.sleep(TRY_AGAIN_MS / 1000)
+            except AskError as error:
+                asked = error
+            except TryAgainError:
+                await asyncio.sleep(TRY_AGAIN_MS / 1000)
+        raise StoreAway("the key's place is moving")
+
+    async def _send_to(self, client: Redis, command: Sequence[Word], *, is_asking: bool, confirmed: bool) -> Any:
+        """Send to one server; what must go over one connection together goes as one pipeline."""
+        replicas = self._confirm_replicas if confirmed else 0
+        if not is_asking and not replicas:
+            return await client.execute_command(*command)  # type: ignore[no-untyped-call]
+        async with client.pipeline(transaction=False) as pipeline:
+            if is_asking:
+                pipeline.execute_command("ASKING")
+            pipeline.execute_command(*command)
+            if replicas:
+                pipeline.execute_command("WAIT", replicas, CONFIRM_TIMEOUT_MS)
+            answers = await pipeline.execute(raise_on_error=False)
+        answer = answers[1 if is_asking else 0]
+        if isinstance(answer, Exception):
+            raise answer
+        if replicas and (isinstance(answers[-1], Exception) or int(answers[-1]) < replicas):
+            raise Unconfirmed(f"{answers[-1]} of {replicas} replicas")
+        return answer
+
+    @asynccontextmanager
+    async def _translated(self) -> AsyncIterator[None]:
+        """Turn the driver's errors into ours; after a lost server, look again where things are."""
+        try:
+            async with translated():
+                yield
+        except StoreAway:
+            self.look_again()
+            raise
 
 
 def _checked(answer: Answer) -> Answer:
@@ -126,5 +190,5 @@ async def translated() -> AsyncIterator[None]:
         raise StoreAway(str(error)) from error
     except ResponseError as error:
         raise StoreRefused(str(error)) from error
-    except RedisError as error:
+    except (RedisError, RedisClusterException) as error:
         raise StoreAway(str(error)) from error

@@ -17,6 +17,10 @@ class StoreAway(StoreError):
     """No answer; a write may or may not have been done, so only a request that is decided once may be repeated."""
 
 
+class Unconfirmed(StoreAway):
+    """An act about money was done, but could still be lost with the primary; the same request asks again."""
+
+
 class StoreRefused(StoreError):
     """The store itself refuses writes; an operator has to look."""
 

@@ -89,6 +89,7 @@ def table_row(table: str, answer: list[Any]) -> TableRow:
         shoe=_shoe_view(state),
         dealt=list(state.dealt),
         outcome=state.outcome,
+        is_void=state.is_void,
         crowd=_crowd_view(crowd),
         you=_own_seat(own) if own else None,
     )

@@ -32,9 +32,12 @@ SEATS_SHOWN_MAX: Final = 12
 """Tables with more seats tell counts and sums, not each seat."""
 TABLES_PAGE_MAX: Final = 50
 EVENTS_PAGE_MAX: Final = 512
+FRESH_SEAT_MS: Final = 1_000
+"""A seat taken so recently is not taken for a dead node's: that node may be newer than the list of live ones."""
 
+_MONEY: Final = frozenset({"acts", "settle", "sit", "leave", "close_cash_out"})
 _SCRIPTS: Final = {
-    name: Script(name, "_table")
+    name: Script(name, "_table", moves_money=name in _MONEY)
     for name in (
         "create_table",
         "claim",
@@ -52,6 +55,8 @@ _SCRIPTS: Final = {
         "close_cash_out",
         "departures",
         "open_cash_outs",
+        "come_back",
+        "adopt_store",
         "view",
     )
 }
@@ -67,12 +72,15 @@ class Lease(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A table as its new owner found it."""
+    """A table as its new owner found it. `run_id` is that of the store's run in which the table was last written by an
+    owner; `rollback` says that lost writes were noticed and are still to be answered."""
 
     lease: Lease
     now_ms: int
     state: TableState
     rules: TableRules
+    run_id: str
+    rollback: bool
 
 
 class Pulse(NamedTuple):
@@ -192,12 +200,14 @@ class Tables:
         """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE,
         NEWER_SCHEMA."""
         answer = await self._run("claim", table, node, lease_ms, SCHEMA)
-        _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, _ = answer
+        _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, run_id, rollback = answer
         return Claimed(
             Lease(node, epoch, incarnation.decode(), lease_ms),
             now_ms,
             unpack_state(state, closes_at_ms),
             unpack_rules(rules),
+            run_id.decode(),
+            bool(rollback),
         )
 
     async def release(self, table: str, lease: Lease) -> None:
@@ -277,7 +287,11 @@ class Tables:
 
     async def clear_dead_seats(self, table: str, live_nodes: Sequence[str]) -> int:
         """Mark the seats of dead nodes as away; returns how many."""
-        return int((await self._run("clear_dead_seats", table, *live_nodes))[2])
+        return int((await self._run("clear_dead_seats", table, FRESH_SEAT_MS, *live_nodes))[2])
+
+    async def adopt_store(self, table: str, lease: Lease, run_id: str, incarnation: str, *, rollback: bool) -> None:
+        """Note the store's run_id; a new incarnation ('' keeps it) where it may have forgotten writes."""
+        await self._run("adopt_store", table, lease.epoch, lease.node, run_id, incarnation, int(rollback))
 
     # --- patrons ------------------------------------------------------------------------------------------------------
 
@@ -297,6 +311,10 @@ class Tables:
     async def go_away(self, table: str, patron: str, connection: str) -> bool:
         """Mark a seat as away, if it is still this connection's."""
         return bool((await self._run("go_away", table, patron, connection))[2])
+
+    async def come_back(self, table: str, patron: str, node: str, connection: str) -> bool:
+        """Mark a seat as connected again, if it is still this connection's."""
+        return bool((await self._run("come_back", table, patron, node, connection))[2])
 
     async def leave(self, table: str, patron: str, connection: str = "") -> Leaving:
         """Give a seat up. Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER."""

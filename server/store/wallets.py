@@ -7,7 +7,7 @@ from server.store.driver import Answer, Driver, Script
 from server.store.errors import Refused
 
 _SCRIPTS: Final = {
-    name: Script(name, "_wallet")
+    name: Script(name, "_wallet", moves_money=name != "read_wallet")
     for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out")
 }
 
@@ -53,7 +53,10 @@ class Wallets:
         return Wallet(balance, name.decode(), bot == b"1", token.decode(), n, amount)
 
     async def give_buy_in(self, patron: str, table: str, request_id: str, amount: int) -> BuyIn:
-        """Start a buy-in. Raises `Refused` UNKNOWN_PATRON, OPEN (details: n, amount), INSUFFICIENT_WALLET."""
+        """Start a buy-in.
+
+        Raises `Refused` UNKNOWN_PATRON, REQUEST_REUSED, OPEN (details: n, amount), INSUFFICIENT_WALLET.
+        """
         _, n, given, answer = await self._run("give_buy_in", patron, table, request_id, amount)
         return BuyIn(n, given, answer.decode())
 

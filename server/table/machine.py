@@ -16,6 +16,7 @@ from client_sdk.game.tableau import Side, decide, is_natural, next_side
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
     BettingClosed,
+    BettingExtended,
     BettingOpened,
     CardDealt,
     CardsBurned,
@@ -23,6 +24,7 @@ from client_sdk.protocol.messages import (
     Event,
     RoundDecided,
     RoundSettled,
+    RoundVoided,
     RulesChanged,
     ShoeEnded,
     ShoeStarted,
@@ -70,11 +72,21 @@ def due(state: TableState, rules: TableRules, shoe: Shoe | None) -> Due | None:
             return Due(Step.OPEN_BETTING, state.next_at_ms or 0)
 
 
-def change_rules(state: TableState, table: str, rules: TableRules) -> Change:
-    """Take new rules between two rounds."""
+def change_rules(state: TableState, table: str, before: TableRules, rules: TableRules) -> Change:
+    """Take new rules between two rounds. What an open shoe was made by can't change before that shoe has ended."""
     phase = _boundary(state, Step.CHANGE_RULES)
+    if state.has_shoe and _shoe_rules(before) != _shoe_rules(rules):
+        raise StepRefused(Step.CHANGE_RULES, state.phase, "the open shoe was made by other rules")
     seq = state.seq + 1
     return Change(replace(state, phase=phase, seq=seq), (RulesChanged(table=table, seq=seq, rules=rules),))
+
+
+def break_shoe(state: TableState, table: str, reason: str) -> Change:
+    """End the open shoe between two rounds before it is dealt out, and reveal it."""
+    phase = _boundary(state, Step.BREAK_SHOE)
+    if not state.has_shoe:
+        raise StepRefused(Step.BREAK_SHOE, state.phase, "no shoe is open")
+    return _end_shoe(replace(state, phase=phase, shoe_ends_by=reason), table)
 
 
 def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, secret: bytes, commitment: str) -> Change:
@@ -104,6 +116,7 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
             shoe_first_round=state.round + 1,
             position=0,
             is_last_round=False,
+            shoe_ends_by="dealt",
         ),
         (started,),
     )
@@ -137,11 +150,22 @@ def open_betting(state: TableState, table: str, rules: TableRules, shoe: Shoe, n
             closed_at_ms=None,
             dealt=(),
             outcome=None,
+            is_void=False,
             is_settled=False,
             next_at_ms=None,
         ),
         (opened,),
     )
+
+
+def extend_betting(state: TableState, table: str, closes_at_ms: int) -> Change:
+    """Give the betting time back that an outage of the store took."""
+    phase = phase_after(state.phase, Step.EXTEND_BETTING)
+    if closes_at_ms <= (state.closes_at_ms or 0):
+        raise StepRefused(Step.EXTEND_BETTING, state.phase, "a deadline is never shortened")
+    seq = state.seq + 1
+    extended = BettingExtended(table=table, seq=seq, round=state.round, closes_at_ms=closes_at_ms)
+    return Change(replace(state, phase=phase, seq=seq, closes_at_ms=closes_at_ms), (extended,))
 
 
 def close_betting(
@@ -160,7 +184,14 @@ def close_betting(
         bettors=bettors,
     )
     return Change(
-        replace(state, phase=phase, seq=seq, closed_at_ms=closed_at_ms, shown_at_ms=closed_at_ms),
+        replace(
+            state,
+            phase=phase,
+            seq=seq,
+            closes_at_ms=closed_at_ms,  # an early close has moved it; the store keeps this one too, for late acts
+            closed_at_ms=closed_at_ms,
+            shown_at_ms=closed_at_ms,
+        ),
         (closed,),
     )
 
@@ -241,6 +272,17 @@ def declare_outcome(state: TableState, table: str, rules: TableRules, now_ms: in
     return Change(replace(state, phase=phase, seq=seq, outcome=outcome, shown_at_ms=show_at_ms), (decided,))
 
 
+def void_round(state: TableState, table: str, now_ms: int, reason: str, *, breaks_shoe: bool) -> Change:
+    """Let a round that is not decided not count. Settling then gives every stake back; a broken shoe ends with it."""
+    phase = phase_after(state.phase, Step.VOID_ROUND)
+    seq = state.seq + 1
+    voided = RoundVoided(table=table, seq=seq, round=state.round, reason=reason)
+    ending = {"is_last_round": True, "shoe_ends_by": reason} if breaks_shoe else {}
+    return Change(
+        replace(state, phase=phase, seq=seq, is_void=True, shown_at_ms=now_ms, closed_at_ms=now_ms, **ending), (voided,)
+    )
+
+
 def finish_round(state: TableState, table: str, rules: TableRules, now_ms: int, paid: int, settled: int) -> Change:
     """Every bet is settled (the store counted `paid` in payouts to `settled` patrons). A shoe that is out is opened."""
     phase = phase_after(state.phase, Step.FINISH_ROUND)
@@ -268,7 +310,7 @@ def _end_shoe(state: TableState, table: str) -> Change:
         shoe=state.shoe,
         rounds=state.round - state.shoe_first_round + 1,
         secret=state.shoe_secret,
-        reason="dealt",
+        reason=state.shoe_ends_by,
     )
     return Change(replace(state, seq=seq, shoe_secret=None, position=0), (ended,))
 
@@ -279,6 +321,11 @@ def _boundary(state: TableState, step: Step) -> Phase:
     if not state.is_settled:
         raise StepRefused(step, state.phase, "the round is not settled")
     return phase
+
+
+def _shoe_rules(rules: TableRules) -> tuple[object, ...]:
+    """Pick the rules that a shoe is made by."""
+    return rules.variant, rules.decks, rules.cut_card, rules.stacked
 
 
 def _next_card_step(state: TableState, shoe: Shoe) -> Step:

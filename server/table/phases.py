@@ -6,7 +6,8 @@ in `machine.py`; the diagram in docs/table.md is printed from these tables by `d
 
 A round walks once around: betting is opened for a stated time, closed, cards are dealt one by one until the tableau is
 satisfied, the outcome is declared, every bet is settled, and the result stands for a while. Then betting opens again,
-or, where nobody is seated, the table falls idle with its shoe as it lies. Nothing here waits: `machine.due` announces
+or, where nobody is seated, the table falls idle with its shoe as it lies. A round can be voided as long as it is not
+decided: then it is settled by giving every stake back. Nothing here waits: `machine.due` announces
 which step comes next and when, and the dealer keeps that appointment.
 """
 
@@ -30,11 +31,14 @@ class Step(StrEnum):
     CHANGE_RULES = "change_rules"
     START_SHOE = "start_shoe"
     OPEN_BETTING = "open_betting"
+    EXTEND_BETTING = "extend_betting"
     CLOSE_BETTING = "close_betting"
     BURN_CARDS = "burn_cards"
     DEAL_CARD = "deal_card"
     DECLARE_OUTCOME = "declare_outcome"
+    VOID_ROUND = "void_round"
     FINISH_ROUND = "finish_round"
+    BREAK_SHOE = "break_shoe"
     FALL_IDLE = "fall_idle"
 
 
@@ -42,20 +46,25 @@ NEXT_PHASE: Final = MappingProxyType(
     {
         Phase.IDLE: {
             Step.CHANGE_RULES: Phase.IDLE,
+            Step.BREAK_SHOE: Phase.IDLE,
             Step.START_SHOE: Phase.IDLE,
             Step.OPEN_BETTING: Phase.BETTING,
         },
         Phase.BETTING: {
+            Step.EXTEND_BETTING: Phase.BETTING,
             Step.CLOSE_BETTING: Phase.DEALING,
+            Step.VOID_ROUND: Phase.SETTLING,
         },
         Phase.DEALING: {
             Step.BURN_CARDS: Phase.DEALING,
             Step.DEAL_CARD: Phase.DEALING,
             Step.DECLARE_OUTCOME: Phase.SETTLING,
+            Step.VOID_ROUND: Phase.SETTLING,
         },
         Phase.SETTLING: {
             Step.FINISH_ROUND: Phase.SETTLING,
             Step.CHANGE_RULES: Phase.SETTLING,
+            Step.BREAK_SHOE: Phase.SETTLING,
             Step.START_SHOE: Phase.SETTLING,
             Step.OPEN_BETTING: Phase.BETTING,
             Step.FALL_IDLE: Phase.IDLE,

@@ -26,12 +26,14 @@ class TableState(Struct, frozen=True, kw_only=True):
     shoe_first_round: int = 0
     position: int = 0
     is_last_round: bool = False
+    shoe_ends_by: str = "dealt"
     # the round
     opened_at_ms: int | None = None
     closes_at_ms: int | None = None
     closed_at_ms: int | None = None
     dealt: tuple[DealtCard, ...] = ()
     outcome: Outcome | None = None
+    is_void: bool = False
     shown_at_ms: int = 0
     is_settled: bool = True
     next_at_ms: int | None = None

@@ -1,11 +1,14 @@
 """Real parts for integration tests: a node in its own process, an embedded Valkey for store tests."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.node_process import NodeProcess, running_node
+from tests.support.raw_client import RawClient
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,24 @@ def node_url(node: NodeProcess) -> str:
 def data_dir(tmp_path: Path) -> Path:
     """A directory for a node of the test's own."""
     return tmp_path / "data"
+
+
+@pytest.fixture
+async def arrive() -> AsyncIterator[Callable[..., Awaitable[RawClient]]]:
+    """`await arrive(url, name, ...)`: a raw client that has said hello; afterwards all of them get up and go."""
+    clients: list[RawClient] = []
+
+    async def come(url: str, name: str = "Ann", **how: Any) -> RawClient:
+        client = await RawClient.arrive(url, name, **how)
+        clients.append(client)
+        return client
+
+    yield come
+    await asyncio.gather(*(client.leave_everywhere() for client in clients))
+
+
+@pytest.fixture(scope="session")
+def brisk_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A second shared node with rounds of less than half a second, for tests of many rounds."""
+    with running_node(tmp_path_factory.mktemp("brisk"), betting_ms=300, card_ms=10, result_ms=50) as running:
+        yield running.url

@@ -1,13 +1,14 @@
 """A real `punto-server serve` in a process of its own, for tests: started, asked, killed and started again."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Final, Self
@@ -27,10 +28,18 @@ FAST: Final[Mapping[str, int | str]] = {
 class NodeProcess:
     """One node on a port of its own (kept over a restart) and a data directory."""
 
-    def __init__(self, data: Path, *, port: int = 0, flags: Mapping[str, int | str] = FAST) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int = 0,
+        flags: Mapping[str, int | str] = FAST,
+        module: str = "server.cli",
+    ) -> None:
         self.data = data
         self.port = port
         self.flags = flags
+        self.module = module
         self.output: list[str] = []
         self._process: subprocess.Popen[str] | None = None
         self._lines: Queue[str] = Queue()
@@ -49,15 +58,16 @@ class NodeProcess:
     def start(self) -> Self:
         """Start and wait until it says that it is open."""
         flags = [word for name, value in self.flags.items() for word in (f"--{name}", str(value))]
+        self._lines = Queue()  # the reader of the process before may still have to say that it ended
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "server.cli", "serve", "--open", "--listen", f"127.0.0.1:{self.port}"]
+            [sys.executable, "-m", self.module, "serve", "--open", "--listen", f"127.0.0.1:{self.port}"]
             + ["--data", str(self.data), *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        threading.Thread(target=self._read, args=(self._process, self._lines), daemon=True).start()
         while True:
             try:
                 line = self._lines.get(timeout=START_TIMEOUT_S)
@@ -69,12 +79,13 @@ class NodeProcess:
             if line == "":
                 raise AssertionError(f"the node ended with {self._process.wait()}: {self.output}")
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
+    def _read(self, process: subprocess.Popen[str], lines: Queue[str]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self.output.append(line)
-            self._lines.put(line)
-        self._lines.put("")
+        with process.stdout:
+            for line in process.stdout:
+                self.output.append(line)
+                lines.put(line)
+        lines.put("")
 
     def kill(self) -> None:
         """kill -9 of the node and of everything that it started."""
@@ -110,3 +121,15 @@ def running_node(data: Path, **flags: int | str) -> Iterator[NodeProcess]:
         yield node
     finally:
         node.stop()
+
+
+@asynccontextmanager
+async def own_node(data: Path, **flags: int | str) -> AsyncIterator[NodeProcess]:
+    """The same for a test whose clients go on talking while the node starts and stops."""
+    given = {name.replace("_", "-"): value for name, value in flags.items()}
+    node = NodeProcess(data, flags={**FAST, **given})
+    await asyncio.to_thread(node.start)
+    try:
+        yield node
+    finally:
+        await asyncio.to_thread(node.stop)

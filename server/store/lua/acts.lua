@@ -8,10 +8,11 @@
 --          request_id) for this round and the next, and given again to the same request.
 local ACTS_MAX = 400 -- by one patron in one round, remembered requests included
 
-local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'limits')
+local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'limits', 'frozen_round')
 local exists, phase, round, closes_at_ms = kept[2], kept[1], tonumber(kept[2] or '0'), tonumber(kept[3] or '0')
 local limits = kept[4] and cmsgpack.unpack(kept[4])
-local is_open = phase == 'betting' and now_ms < closes_at_ms
+local is_frozen = kept[5] == kept[2] -- a clock that was set back does not open a round again
+local is_open = phase == 'betting' and now_ms < closes_at_ms and not is_frozen
 local requests, requests_before = REQUESTS[round % 2], REQUESTS[(round + 1) % 2]
 
 local function sums_of(layout)
@@ -230,7 +231,7 @@ local function lay(patron, before, layout)
   return new
 end
 
-local function decide(patron, act_round, verb, spot, chip)
+local function decide(patron, is_connected, act_round, verb, spot, chip)
   if act_round ~= round then
     return { 'ROUND_OVER', now_ms, closes_at_ms }
   end
@@ -244,7 +245,8 @@ local function decide(patron, act_round, verb, spot, chip)
   if not new then
     return { refusal, now_ms, closes_at_ms }
   end
-  if verb == 'ready' then
+  local is_ready = verb == 'ready' and is_connected -- an away seat's last words must not speak for a seat that is there
+  if is_ready then
     redis.call('SADD', READY, patron)
   else
     redis.call('SREM', READY, patron)
@@ -252,7 +254,7 @@ local function decide(patron, act_round, verb, spot, chip)
   local sums = lay(patron, layout, new)
   stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
   touch()
-  return { 'ok', now_ms, stack, verb == 'ready', sums.player, sums.banker, sums.tie }
+  return { 'ok', now_ms, stack, is_ready, sums.player, sums.banker, sums.tie }
 end
 
 local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
@@ -266,17 +268,18 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   if not exists then
     return cmsgpack.pack({ 'UNKNOWN_TABLE', now_ms, 0 })
   end
-  local seat = redis.call('HGET', SEATS, patron)
-  if not seat then
+  local packed = redis.call('HGET', SEATS, patron)
+  if not packed then
     return cmsgpack.pack({ 'NOT_SEATED', now_ms, closes_at_ms })
   end
-  if cmsgpack.unpack(seat).connection ~= connection then
+  local seat = cmsgpack.unpack(packed)
+  if seat.connection ~= connection then
     return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closes_at_ms })
   end
   if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closes_at_ms })
   end
-  local answer = cmsgpack.pack(decide(patron, tonumber(act_round), verb, spot, tonumber(chip)))
+  local answer = cmsgpack.pack(decide(patron, seat.connected, tonumber(act_round), verb, spot, tonumber(chip)))
   redis.call('HINCRBY', requests, patron, 1)
   redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
   return answer

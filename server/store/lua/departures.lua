@@ -17,7 +17,7 @@ list(redis.call('SRANDMEMBER', LEAVING, limit), 'left')
 list(redis.call('ZRANGEBYSCORE', AWAY, '-inf', int(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, limit), 'away')
 if idle_rounds > 0 then
   list(redis.call('ZRANGEBYSCORE', PLAYED, '-inf', int(round - idle_rounds), 'LIMIT', 0, limit), 'idle')
-  local warned_at = int(round - idle_rounds + 2)
+  local warned_at = int(round - idle_rounds + 1) -- one more round without a bet, and the seat is freed
   list(redis.call('ZRANGEBYSCORE', PLAYED, warned_at, warned_at, 'LIMIT', 0, limit), 'warn')
 end
 return answer

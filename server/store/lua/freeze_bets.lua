@@ -1,5 +1,5 @@
 -- Ends the taking of bets: at the deadline, or before it where every connected seat is ready and nobody has just sat down.
--- From its return on no bet of this round can change. Run again it gives the same answer.
+-- From its return on no bet of this round can change, whatever the store's clock does. Run again it gives the same answer.
 -- args     epoch, node, round, settle_in_ms (how long a new seat holds the early close back)
 -- returns  {'ok', now_ms, closed_at_ms, 1 early | 0 timer, bettors, sum player, sum banker, sum tie}
 -- refusals FENCED | ROUND_OVER | TOO_EARLY now_ms closes_at_ms
@@ -10,12 +10,15 @@ if field('round') ~= ARGV[3] or field('phase') ~= 'betting' then
   return { 'ROUND_OVER', now_ms }
 end
 local closes_at_ms, early = number_field('closes_at_ms'), field('closed_early') == ARGV[3]
-if now_ms < closes_at_ms then
-  if not all_ready() or now_ms < number_field('last_join_at_ms') + tonumber(ARGV[4]) then
-    return { 'TOO_EARLY', now_ms, closes_at_ms }
+if field('frozen_round') ~= ARGV[3] then
+  if now_ms < closes_at_ms then
+    if not all_ready() or now_ms < number_field('last_join_at_ms') + tonumber(ARGV[4]) then
+      return { 'TOO_EARLY', now_ms, closes_at_ms }
+    end
+    closes_at_ms, early = now_ms, true
+    redis.call('HSET', TABLE, 'closes_at_ms', int(now_ms), 'closed_early', ARGV[3])
   end
-  closes_at_ms, early = now_ms, true
-  redis.call('HSET', TABLE, 'closes_at_ms', int(now_ms), 'closed_early', ARGV[3])
+  redis.call('HSET', TABLE, 'frozen_round', ARGV[3])
 end
 local sums = redis.call('HMGET', TOTALS, 'player', 'banker', 'tie')
 return { 'ok', now_ms, closes_at_ms, early and 1 or 0, redis.call('HLEN', BETS),

@@ -2,13 +2,17 @@
 -- same request again gives the same n, also after it was closed.
 -- args     table, request_id, amount (minor units)
 -- returns  {'ok', n, amount, answer}; answer '' = open: ask the table, then close it; else it was decided: do nothing more
--- refusals UNKNOWN_PATRON | OPEN n amount (another one is under way: drive it on first) | INSUFFICIENT_WALLET
+-- refusals UNKNOWN_PATRON | REQUEST_REUSED (for another amount) | OPEN n amount (another one is under way: drive it on
+--          first) | INSUFFICIENT_WALLET
 if not exists then
   return { 'UNKNOWN_PATRON' }
 end
 local at, amount = ARGV[1], tonumber(ARGV[3])
 local n, answer = number_field('out:' .. at), field('out_answer:' .. at)
 if n > 0 and field('out_request:' .. at) == ARGV[2] then
+  if number_field('out_amount:' .. at) ~= amount then
+    return { 'REQUEST_REUSED' }
+  end
   return { 'ok', n, number_field('out_amount:' .. at), answer }
 end
 if n > 0 and answer == '' then

@@ -9,6 +9,7 @@ end
 if redis.call('HLEN', BETS) > 0 then
   return { 'BETS_LEFT', now_ms }
 end
+local done = write_commit(1) -- first: the stream may still refuse an append that is out of order
 redis.call('DEL', TOTALS, READY, REQUESTS[tonumber(ARGV[8]) % 2])
 redis.call('HSET', TABLE, 'paid', 0, 'settled', 0)
-return write_commit(1)
+return done

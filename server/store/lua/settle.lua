@@ -9,7 +9,7 @@ end
 if field('round') ~= ARGV[4] or field('phase') ~= 'settling' then
   return { 'ROUND_OVER', now_ms }
 end
-local due = {}
+local due, is_due = {}, {}
 for i = 5, #ARGV, 4 do
   local packed = redis.call('HGET', BETS, ARGV[i])
   if packed then
@@ -22,7 +22,9 @@ for i = 5, #ARGV, 4 do
     if stake ~= tonumber(ARGV[i + 1]) then
       return { 'STAKE_DIFFERS', now_ms, ARGV[i] }
     end
-    due[#due + 1] = i
+    if not is_due[ARGV[i]] then -- a patron named twice in one chunk
+      due[#due + 1], is_due[ARGV[i]] = i, true
+    end
   end
 end
 local paid, kept, results = 0, 0, {}

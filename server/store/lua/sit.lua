@@ -1,7 +1,8 @@
 -- Gives a patron a seat, or hands its seat to a newer connection, and takes the chips of one numbered transfer.
 -- args     patron, name, bot (1 | 0), node, connection, n (0: no chips come), amount (minor units)
 -- returns  {'ok', now_ms, stack, connection that held the seat before ('' none)}; a transfer decided before gives its
---          first answer, and the chips are not taken twice
+--          first answer, and the chips are not taken twice. Where they were taken, the patron has left since and every
+--          seat is taken, that answer is still ok, without a seat: a refusal would give the money back as well.
 -- refusals UNKNOWN_TABLE | TABLE_FULL. With n the refusal is kept: the giver takes its money back.
 local patron, n, amount = ARGV[1], tonumber(ARGV[6]), tonumber(ARGV[7])
 local decided = n > 0 and redis.call('HMGET', TRANSFERS, 'in:' .. patron, 'in_answer:' .. patron)
@@ -17,7 +18,10 @@ end
 if not packed and redis.call('HLEN', SEATS) >= cmsgpack.unpack(field('limits')).seats_max then
   refusal = 'TABLE_FULL'
 end
-if refusal and n > 0 and not was_decided then
+if refusal and was_decided then
+  return { 'ok', now_ms, 0, '' }
+end
+if refusal and n > 0 then
   redis.call('HSET', TRANSFERS, 'in:' .. patron, int(n), 'in_answer:' .. patron, refusal)
 end
 if refusal then
@@ -40,7 +44,7 @@ if not seat then
   redis.call('ZADD', PLAYED, number_field('round'), patron)
 end
 redis.call('HSET', SEATS, patron, cmsgpack.pack({
-  name = ARGV[2], bot = ARGV[3] == '1', node = ARGV[4], connection = ARGV[5], connected = true,
+  name = ARGV[2], bot = ARGV[3] == '1', node = ARGV[4], connection = ARGV[5], connected = true, at_ms = now_ms,
 }))
 redis.call('ZREM', AWAY, patron)
 redis.call('SREM', LEAVING, patron)

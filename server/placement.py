@@ -1,0 +1,23 @@
+"""Which node should deal which table: rendezvous hashing, so that a node that comes or goes moves only its own share.
+
+Pure. Every node computes the same answer from the same set of live nodes; where the sets differ for a moment two nodes
+may want one table, and the lease decides (`server/store/lua/claim.lua`).
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+
+def preferred_node(table: str, live_nodes: Iterable[str]) -> str | None:
+    """Name the node that should deal `table`; None where no node is alive."""
+    return max(live_nodes, key=lambda node: _weight(table, node), default=None)
+
+
+def tables_of(node: str, tables: Iterable[str], live_nodes: Iterable[str]) -> set[str]:
+    """List the tables that `node` should deal."""
+    live = frozenset(live_nodes)
+    return {table for table in tables if preferred_node(table, live) == node}
+
+
+def _weight(table: str, node: str) -> bytes:
+    return hashlib.sha256(f"{table} {node}".encode()).digest()

@@ -1,0 +1,139 @@
+"""The processes of one `punto-server serve`: the embedded store, one node or several workers, the demo bots.
+
+Signals end here: SIGINT and SIGTERM stop everything in order, SIGHUP replaces the workers one by one. A store that dies
+under the node is started again; the tables pause meanwhile and go on by themselves.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Final
+
+from server.embedded import EmbeddedError, EmbeddedValkey
+from server.node import Node, running
+from server.settings import Settings
+from server.store.driver import Driver
+from server.supervisor import READY_LINE, Supervisor
+
+log = logging.getLogger(__name__)
+
+STORE_RESTART_MS: Final = 500
+CHILD_STOP_TIMEOUT_S: Final = 5
+
+
+async def serve(settings: Settings, arguments: Sequence[str], opened: Callable[[str], None]) -> None:
+    """Run until SIGINT or SIGTERM. `arguments` are those of the command line, for the workers; `opened` is told the
+    address.
+
+    Raises `EmbeddedError`, `StoreError`, `WorkerFailed` or OSError where the start fails.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        url = settings.store
+        if url == "embedded":
+            store = EmbeddedValkey(settings.data)
+            url = await stack.enter_async_context(store)
+            await stack.enter_async_context(running(_keep_alive(store)))
+        if settings.workers:
+            await _run_workers(settings, url, arguments, stop, opened)
+        else:
+            await _run_node(settings, url, stop, opened)
+
+
+async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: Callable[[str], None]) -> None:
+    async with AsyncExitStack() as stack:
+        driver = await stack.enter_async_context(Driver(url, confirm_replicas=settings.confirm_replicas))
+
+        async def tell(port: int) -> None:
+            if settings.worker:
+                print(READY_LINE, flush=True)
+                return
+            address = _address(settings, port)
+            opened(address)
+            await _company(stack, settings, address)
+
+        await Node(settings, driver).run(stop, tell)
+
+
+async def _run_workers(
+    settings: Settings, url: str, arguments: Sequence[str], stop: asyncio.Event, opened: Callable[[str], None]
+) -> None:
+    supervisor = Supervisor(settings.workers, [*arguments, "--store", url, "--workers", "0", "--demo-bots", "0"])
+    async with AsyncExitStack() as stack:
+        starting = asyncio.create_task(supervisor.start())
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        stack.push_async_callback(supervisor.stop)
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait({starting})
+            return
+        await starting
+        address = _address(settings, settings.port)
+        opened(address)
+        await _company(stack, settings, address)
+        replacing = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, replacing.set)
+        async with running(supervisor.run(), _replace_when_asked(supervisor, replacing)):
+            await stop.wait()
+            await supervisor.stop()
+
+
+async def _replace_when_asked(supervisor: Supervisor, asked: asyncio.Event) -> None:
+    while True:
+        await asked.wait()
+        asked.clear()
+        log.info("workers_replaced_one_by_one")
+        await supervisor.replace_all()
+
+
+async def _keep_alive(store: EmbeddedValkey) -> None:
+    """Start the embedded store again whenever it dies."""
+    while True:
+        log.error("embedded_store_died", extra={"reason": str(await store.exited())})
+        while True:
+            try:
+                await store.start()
+                break
+            except EmbeddedError as error:
+                log.error("embedded_store_not_started", extra={"reason": str(error)})
+                await asyncio.sleep(STORE_RESTART_MS / 1000)
+
+
+async def _company(stack: AsyncExitStack, settings: Settings, address: str) -> None:
+    """Start the bots that keep an open house company, if any were asked for."""
+    if not settings.demo_bots:
+        return
+    bots = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "client_sdk.bots.demo"),
+        *("--url", address),
+        *("--per-table", str(settings.demo_bots)),
+        *("--tokens", str(settings.data / "demo-bots.json")),
+        start_new_session=True,
+    )
+    stack.push_async_callback(_end, bots)
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.terminate()
+    try:
+        async with asyncio.timeout(CHILD_STOP_TIMEOUT_S):
+            await child.wait()
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+
+
+def _address(settings: Settings, port: int) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"ws://{host}:{port}"

@@ -1,0 +1,154 @@
+"""Which tables this node deals: it gives signs of life, and keeps a dealer at each table that is this node's share.
+
+The share follows from the set of live nodes (`placement.py`); the lease of a table decides where two nodes disagree.
+When the set changes, a dealer whose table belongs elsewhere now hands it over between two rounds. The rounds are
+`dealer.py`'s.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from client_sdk.protocol.messages import TableRules
+from server.dealer import Dealer
+from server.placement import tables_of
+from server.store.errors import StoreError
+from server.store.nodes import Nodes
+from server.store.tables import Tables
+
+log = logging.getLogger(__name__)
+
+BEAT_MS: Final = 100
+"""So often a node says that it lives, and looks who else does: a node that leaves is noticed within this time."""
+INDEX_MS: Final = 2_000
+"""So often the index of tables is read again."""
+HANDOVER_NOTICE_MS: Final = 2 * BEAT_MS
+"""How long a leaving node still deals after it took itself out of the register: the others take their places
+meanwhile."""
+
+
+class Roster:
+    """The dealers of this node."""
+
+    def __init__(
+        self,
+        node: str,
+        nodes: Nodes,
+        tables: Tables,
+        house: Mapping[str, TableRules],
+        new_incarnation: Callable[[], str],
+        make_dealer: Callable[[str, TableRules | None], Dealer],
+        heard: Callable[[int], None],
+        came_back: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._node = node
+        self._nodes = nodes
+        self._tables = tables
+        self._house = house
+        self._new_incarnation = new_incarnation
+        self._make_dealer = make_dealer
+        self._heard = heard
+        self._came_back = came_back
+        self._index: frozenset[str] = frozenset()
+        self._dealers: dict[str, tuple[Dealer, asyncio.Task[None]]] = {}
+        self._is_leaving = False
+        self.live: tuple[str, ...] = ()
+        self.is_alive = False
+
+    def __repr__(self) -> str:
+        return f"<Roster {self._node} live={len(self.live)} dealers={len(self._dealers)}>"
+
+    async def begin(self) -> None:
+        """Join the register and open the house's tables. Raises `StoreError`."""
+        await self._beat()
+        await self._look_into_index()
+
+    async def run(self) -> None:
+        """Keep beating and dealing until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._beat_for_ever(), name="roster beats")
+            group.create_task(self._read_index_for_ever(), name="roster reads the index")
+
+    async def leave(self) -> None:
+        """Hand every table over: out of the register first, so that others stand ready, then each lease at once."""
+        self._is_leaving = True
+        if not self._dealers:
+            return
+        try:
+            await self._nodes.forget(self._node)
+            if len(self.live) > 1:
+                await asyncio.sleep(HANDOVER_NOTICE_MS / 1000)
+        except StoreError as error:
+            log.warning("leave_not_announced", extra={"reason": str(error)})
+        tasks = [task for _, task in self._dealers.values()]
+        for dealer, _ in self._dealers.values():
+            dealer.hand_over(now=True)
+        await asyncio.wait(tasks)
+
+    # --- beats --------------------------------------------------------------------------------------------------------
+
+    async def _beat_for_ever(self) -> None:
+        while not self._is_leaving:
+            await asyncio.sleep(BEAT_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            try:
+                await self._beat()
+            except StoreError as error:
+                if self.is_alive:
+                    log.warning("heartbeat_failed", extra={"reason": str(error)})
+                self.is_alive = False
+            else:
+                self._take_places()
+
+    async def _beat(self) -> None:
+        beat = await self._nodes.heartbeat(self._node)
+        self._heard(beat.now_ms)
+        if beat.was_unknown and self.live:  # this node was taken for dead, and its seats for empty
+            log.warning("node_came_back", extra={"node": self._node})
+            await self._came_back()
+        if set(beat.live) != set(self.live):
+            log.info("live_nodes", extra={"node": self._node, "nodes": ",".join(sorted(beat.live))})
+        self.live, self.is_alive = tuple(sorted(beat.live)), True
+
+    def _take_places(self) -> None:
+        """Start dealers where this node should deal, and ask those to hand over whose table belongs elsewhere now."""
+        for table in [table for table, (_, task) in self._dealers.items() if task.done()]:
+            _, task = self._dealers.pop(table)
+            if (error := task.exception()) is not None:
+                log.error("dealer_failed", exc_info=error, extra={"table": table})
+        mine = tables_of(self._node, self._index, self.live)
+        for table in mine - self._dealers.keys():
+            dealer = self._make_dealer(table, self._house.get(table))
+            self._dealers[table] = (dealer, asyncio.create_task(dealer.run(), name=f"dealer {table}"))
+        for table, (dealer, _) in self._dealers.items():
+            if table in mine:
+                dealer.stay()
+            else:
+                dealer.hand_over()
+
+    # --- the index ----------------------------------------------------------------------------------------------------
+
+    async def _read_index_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(INDEX_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            try:
+                await self._look_into_index()
+            except StoreError as error:
+                log.warning("index_not_read", extra={"reason": str(error)})
+
+    async def _look_into_index(self) -> None:
+        """Read the index, and open the tables of the house that are not there."""
+        index: list[str] = []
+        while page := await self._tables.page(index[-1] if index else None):
+            index += page
+        for table in self._house.keys() - set(index):
+            run_id = await self._nodes.run_id_of(table)
+            if await self._tables.create(table, self._house[table], self._new_incarnation(), run_id):
+                log.log(
+                    logging.ERROR if table in self._index else logging.INFO,
+                    "table_lost_and_opened_anew" if table in self._index else "table_opened",
+                    extra={"table": table},
+                )
+            index.append(table)
+        self._index = frozenset(index)

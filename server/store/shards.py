@@ -1,0 +1,229 @@
+"""Which server holds which key: one Redis, the primary behind Sentinels, or the primaries of a cluster.
+
+Every shard is reached through a plain client with a bounded pool that waits, whose retries are off: a command is run
+again only where the server said that it has not run it. The cluster client of the library is used for what it knows
+about the cluster, not to run commands: it would retry them, and it has no pool that waits.
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import SentinelConnectionPool
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisClusterException, RedisError
+
+from server.store.errors import StoreAway
+
+CONNECT_TIMEOUT_MS: Final = 1_000
+CONNECTIONS_MAX: Final = 64
+POOL_WAIT_MS: Final = 3_000
+
+
+class Shards(Protocol):
+    """The servers of one store."""
+
+    def client_of(self, key: str) -> Redis:
+        """Give the client of the shard that holds `key`. Raises `StoreAway` while that is not known."""
+        ...
+
+    def client_at(self, host: str, port: int) -> Redis:
+        """Give the client of one server, which another has named."""
+        ...
+
+    async def refresh(self) -> None:
+        """Look again who holds what. Raises `StoreAway`."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+def open_shards(url: str, call_timeout_ms: int) -> Shards:
+    """Prepare the connections to a store; nothing is opened yet.
+
+    `redis://`, `rediss://`, `unix://`; `redis+sentinel://HOST:PORT,HOST:PORT/SERVICE`; `redis+cluster://HOST:PORT,HOST:PORT`
+    (a user and password before an @ where needed). Raises ValueError where the URL can't be read.
+    """
+    options = _options(call_timeout_ms)
+    scheme = url.partition("://")[0]
+    match scheme:
+        case "redis+sentinel":
+            return _Sentinels(url, options)
+        case "redis+cluster":
+            return _Cluster(url, options)
+        case "redis" | "rediss" | "unix":
+            return _Single(url, options)
+        case _:
+            raise ValueError(f"--store: no such kind of store: {scheme}://")
+
+
+def _options(call_timeout_ms: int) -> dict[str, Any]:
+    return {
+        "socket_timeout": call_timeout_ms / 1000,
+        "socket_connect_timeout": CONNECT_TIMEOUT_MS / 1000,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 3,
+    }
+
+
+def _pool(**options: Any) -> BlockingConnectionPool:
+    return BlockingConnectionPool(max_connections=CONNECTIONS_MAX, timeout=POOL_WAIT_MS / 1000, **options)
+
+
+class _Single:
+    """One server."""
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        pool = BlockingConnectionPool.from_url(
+            url, max_connections=CONNECTIONS_MAX, timeout=POOL_WAIT_MS / 1000, **options
+        )
+        self._client = Redis.from_pool(pool)
+
+    def client_of(self, key: str) -> Redis:
+        return self._client
+
+    def client_at(self, host: str, port: int) -> Redis:
+        raise StoreAway(f"a single store named another server, {host}:{port}: is it part of a cluster?")
+
+    async def refresh(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        await _close(self._client)
+
+
+class _WaitingSentinelPool(SentinelConnectionPool):
+    """The library's pool over Sentinel, made to wait for a free connection instead of raising."""
+
+    def __init__(self, service: str, sentinel: Sentinel, **options: Any) -> None:
+        super().__init__(service, sentinel, max_connections=CONNECTIONS_MAX, **options)  # type: ignore[no-untyped-call]
+        self._free = asyncio.Semaphore(CONNECTIONS_MAX)
+
+    async def get_connection(self, command_name: str | None = None, *keys: Any, **options: Any) -> Any:
+        """Take a connection, waiting for one at most POOL_WAIT_MS."""
+        async with asyncio.timeout(POOL_WAIT_MS / 1000):
+            await self._free.acquire()
+        try:
+            return await super().get_connection()  # type: ignore[no-untyped-call]
+        except BaseException:
+            self._free.release()
+            raise
+
+    async def release(self, connection: Any) -> None:
+        """Give a connection back."""
+        try:
+            await super().release(connection)
+        finally:
+            self._free.release()
+
+
+class _Sentinels:
+    """The primary of a service, as the Sentinels name it."""
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        parts = _Parts(url, default_port=26_379)
+        if not parts.path:
+            raise ValueError("--store: redis+sentinel://HOST:PORT/SERVICE needs the name of the service")
+        sentinel_options = {name: value for name, value in options.items() if name.startswith("socket_")}
+        self._sentinel = Sentinel(parts.hosts, sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
+        self._pool = _WaitingSentinelPool(parts.path, self._sentinel, **parts.credentials, **options)
+        self._client = Redis.from_pool(self._pool)
+
+    def client_of(self, key: str) -> Redis:
+        return self._client
+
+    def client_at(self, host: str, port: int) -> Redis:
+        raise StoreAway(f"a store behind Sentinel named another server, {host}:{port}")
+
+    async def refresh(self) -> None:
+        """Drop the connections to what was the primary; the next ones ask the Sentinels."""
+        with suppress(RedisError, OSError):
+            await self._pool.disconnect(inuse_connections=False)
+
+    async def close(self) -> None:
+        await _close(self._client)
+        for sentinel in self._sentinel.sentinels:
+            await _close(sentinel)
+
+
+class _Cluster:
+    """The primaries of a cluster, as the cluster tells them."""
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        parts = _Parts(url, default_port=6_379)
+        self._options = {**options, **parts.credentials}
+        self._topology = RedisCluster(
+            startup_nodes=[ClusterNode(host, port) for host, port in parts.hosts],
+            require_full_coverage=False,
+            **self._options,
+        )
+        self._clients: dict[tuple[str, int], Redis] = {}
+        self._is_known = False
+        self._looking = asyncio.Lock()
+
+    def client_of(self, key: str) -> Redis:
+        if not self._is_known:
+            raise StoreAway("the cluster was not reached yet")
+        try:
+            node = self._topology.get_node_from_key(key)
+        except RedisClusterException as error:
+            raise StoreAway(str(error)) from error
+        if node is None:
+            raise StoreAway("no server of the cluster holds this key")
+        return self.client_at(node.host, int(node.port))
+
+    def client_at(self, host: str, port: int) -> Redis:
+        client = self._clients.get((host, port))
+        if client is None:
+            client = Redis.from_pool(_pool(host=host, port=port, **self._options))
+            self._clients[(host, port)] = client
+        return client
+
+    async def refresh(self) -> None:
+        async with self._looking:
+            try:
+                await self._topology.nodes_manager.initialize()
+            except (RedisError, RedisClusterException, OSError) as error:
+                raise StoreAway(str(error)) from error
+            self._is_known = True
+            primaries = {(node.host, int(node.port)) for node in self._topology.get_primaries()}
+            for address in self._clients.keys() - primaries:
+                await _close(self._clients.pop(address))
+
+    async def close(self) -> None:
+        with suppress(RedisError, RedisClusterException, OSError):
+            await self._topology.aclose()
+        for client in self._clients.values():
+            await _close(client)
+
+
+class _Parts:
+    """Hosts, credentials and path of a store's URL that names several servers."""
+
+    def __init__(self, url: str, default_port: int) -> None:
+        parsed = urlsplit(url)
+        credentials, _, addresses = parsed.netloc.rpartition("@")
+        user, _, password = credentials.rpartition(":") if ":" in credentials else ("", "", credentials)
+        self.credentials = {"username": unquote(user) or None, "password": unquote(password) or None}
+        self.path = parsed.path.strip("/")
+        self.hosts = [_address(address, default_port) for address in addresses.split(",")]
+
+
+def _address(text: str, default_port: int) -> tuple[str, int]:
+    host, _, port = text.rpartition(":") if ":" in text else (text, "", str(default_port))
+    if not host or not port.isdecimal():
+        raise ValueError(f"--store: not HOST:PORT: {text}")
+    return host, int(port)
+
+
+async def _close(client: Redis) -> None:
+    """Close a client that is not wanted any more; what its connections still meet does not matter."""
+    with suppress(RedisError, OSError):
+        await client.aclose()
+        await client.connection_pool.disconnect()

@@ -1,0 +1,322 @@
+"""What must hold in the store after every verb, read from its keys with a client of its own; and an owner to play with.
+
+`Ledger` adds up money and counts; `Owner` runs a table through the machine and the store's verbs as a dealer does, but
+when the test says so, and with time that the test lets pass.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import count
+from typing import Any, Final, TypeAlias, cast
+
+import msgpack
+from redis.asyncio import Redis
+
+from client_sdk.game.settlement import settle
+from client_sdk.game.shoe import Shoe
+from client_sdk.game.variants import Spot, variant_named
+from client_sdk.protocol.messages import BetLine, TableRules
+from server.shoes import Shoes, ShuffledShoes
+from server.store import keys
+from server.store.errors import Refused
+from server.store.records import pack
+from server.store.tables import ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
+from server.table import machine
+from server.table.machine import Change
+from server.table.phases import Step
+from server.table.state import TableState
+from tests.support.table_rules import rules_of
+
+NODE: Final = "node-1"
+LEASE_MS: Final = 60_000
+NEW_SEAT_MS: Final = 2_000
+REQUESTS: Final = ("requests:0", "requests:1")
+Contents: TypeAlias = dict[str, tuple[bytes | None, int]]
+
+_numbers = count(1)
+
+
+def fresh_id(prefix: str) -> str:
+    """An id that no other test has."""
+    return f"{prefix}{next(_numbers)}"
+
+
+async def refusal_of(call: Awaitable[object]) -> str:
+    """The code with which a verb refuses."""
+    try:
+        done = await call
+    except Refused as refused:
+        return refused.code
+    raise AssertionError(f"not refused: {done}")
+
+
+class Ledger:
+    """Reads everything of tables and wallets, and adds it up."""
+
+    def __init__(self, raw: Redis) -> None:
+        self.raw = raw
+
+    async def contents(self, *but: str) -> Contents:
+        """Every key of the store as it lies, with its time to live; `but` names parts of tables to leave out."""
+        found: Contents = {}
+        for name in sorted(await self.raw.keys("*")):
+            key = name.decode()
+            if not key.endswith(tuple(f":{part}" for part in but)):
+                found[key] = (await self.raw.dump(key), await self.raw.ttl(key))
+        return found
+
+    async def hash_of(self, key: str) -> dict[str, bytes]:
+        found = await cast("Awaitable[dict[bytes, bytes]]", self.raw.hgetall(key))
+        return {name.decode(): value for name, value in found.items()}
+
+    async def numbers_of(self, key: str) -> dict[str, int]:
+        """A hash of amounts: every one a whole number and nothing else."""
+        found = await self.hash_of(key)
+        assert all(re.fullmatch(rb"-?\d+", value) for value in found.values()), found
+        return {name: int(value) for name, value in found.items()}
+
+    async def layouts(self, table: str) -> dict[str, dict[str, int]]:
+        """The open bets: patron -> spot -> sum."""
+        found = {}
+        for patron, packed in (await self.hash_of(keys.bets_key(table))).items():
+            sums: dict[str, int] = {}
+            for act in msgpack.unpackb(packed):
+                for spot, amount in act:
+                    assert type(amount) is int
+                    assert amount > 0
+                    sums[spot] = sums.get(spot, 0) + amount
+            assert sums, "an empty layout is no layout"
+            found[patron] = sums
+        return found
+
+    async def content_of(self, table: str) -> int:
+        """What lies at a table, its house included; checked against what came in and went out."""
+        key = keys.table_key(table)
+        head = await self.hash_of(key)
+        stacks = await self.numbers_of(f"{key}:stacks")
+        layouts = await self.layouts(table)
+        house, bought_in, cashed_out = (int(head[name]) for name in ("house", "bought_in", "cashed_out"))
+        assert min(stacks.values(), default=0) >= 0
+        content = sum(stacks.values()) + sum(sum(sums.values()) for sums in layouts.values()) + house
+        assert content == bought_in - cashed_out
+        return content
+
+    async def check(self, table: str) -> None:
+        """Money and counts of one table."""
+        await self.content_of(table)
+        key = keys.table_key(table)
+        head = await self.hash_of(key)
+        seats = {patron: msgpack.unpackb(packed) for patron, packed in (await self.hash_of(f"{key}:seats")).items()}
+        connected = {patron for patron, seat in seats.items() if seat["connected"]}
+        ready = {patron.decode() for patron in await cast("Awaitable[set[bytes]]", self.raw.smembers(f"{key}:ready"))}
+        away = {patron.decode() for patron in await self.raw.zrange(f"{key}:away", 0, -1)}
+        leaving = {
+            patron.decode() for patron in await cast("Awaitable[set[bytes]]", self.raw.smembers(f"{key}:leaving"))
+        }
+        played = {patron.decode() for patron in await self.raw.zrange(f"{key}:played", 0, -1)}
+        layouts = await self.layouts(table)
+        assert int(head["connected"]) == len(connected)
+        assert ready <= connected
+        assert away == seats.keys() - connected
+        assert leaving <= seats.keys()
+        assert layouts.keys() <= seats.keys()
+        assert played == seats.keys()
+        assert (await self.numbers_of(f"{key}:stacks")).keys() == seats.keys()
+        if head["phase"] in (b"betting", b"dealing"):
+            await self._check_totals(table, layouts)
+
+    async def _check_totals(self, table: str, layouts: Mapping[str, Mapping[str, int]]) -> None:
+        totals = await self.numbers_of(f"{keys.table_key(table)}:totals")
+        for spot in Spot:
+            assert totals.get(spot, 0) == sum(sums.get(spot, 0) for sums in layouts.values())
+            assert totals.get(f"bettors:{spot}", 0) == sum(spot in sums for sums in layouts.values())
+
+    async def check_all(self, tables: Iterable[str], patrons: Iterable[str]) -> None:
+        """Everything that was ever put in lies in a wallet, at a table, or is on its way between the two."""
+        ids = list(tables)
+        put_in = held = under_way = 0
+        content = sum([await self.content_of(table) for table in ids])
+        for patron in patrons:
+            wallet = await self.hash_of(keys.wallet_key(patron))
+            assert int(wallet["balance"]) >= 0
+            put_in += int(wallet["put_in"])
+            held += int(wallet["balance"])
+            for table in ids:
+                under_way += await self._under_way(wallet, patron, table)
+        assert put_in == held + content + under_way
+
+    async def _under_way(self, wallet: Mapping[str, bytes], patron: str, table: str) -> int:
+        """Amounts that one side has given and the other has not decided, of one pair; totals of both sides compared."""
+        key = keys.table_key(table)
+        transfers = await self.hash_of(f"{key}:transfers")
+        number = lambda fields, name: int(fields.get(name, b"0"))  # noqa: E731
+        given, taken = number(wallet, f"out:{table}"), number(transfers, f"in:{patron}")
+        amount = 0
+        was_taken = taken == given and transfers.get(f"in_answer:{patron}") == b"ok"
+        if given and wallet[f"out_answer:{table}"] == b"" and not was_taken:
+            amount += number(wallet, f"out_amount:{table}")
+        assert taken <= given
+        assert number(wallet, f"out_total:{table}") - amount == number(transfers, f"in_total:{patron}")
+        outgoing = (await self.hash_of(f"{key}:outgoing")).get(patron)
+        home = 0
+        if outgoing is not None:
+            n, chips = msgpack.unpackb(outgoing)
+            assert n == number(transfers, f"out:{patron}")
+            home = chips if number(wallet, f"in:{table}") < n else 0
+        assert number(transfers, f"out_total:{patron}") - home == number(wallet, f"in_total:{table}")
+        return amount + home
+
+
+class Owner:
+    """A dealer of one table that waits for nothing."""
+
+    def __init__(self, tables: Tables, ledger: Ledger, table: str, lease: Lease, shoes: Shoes) -> None:
+        self.tables = tables
+        self.table = table
+        self.lease = lease
+        self.state = TableState()
+        self.rules = rules_of()
+        self.shoe: Shoe | None = None
+        self._ledger = ledger
+        self._shoes = shoes
+
+    @classmethod
+    async def of_new_table(
+        cls, tables: Tables, ledger: Ledger, rules: TableRules | None = None, shoes: Shoes | None = None
+    ) -> "Owner":
+        table = fresh_id("t")
+        await tables.create(table, rules or rules_of(), "inc", "run")
+        return await cls.of(tables, ledger, table, shoes=shoes)
+
+    @classmethod
+    async def of(
+        cls, tables: Tables, ledger: Ledger, table: str, node: str = NODE, shoes: Shoes | None = None
+    ) -> "Owner":
+        """Claim a table and go on from what the store holds."""
+        claimed = await tables.claim(table, node, LEASE_MS)
+        owner = cls(tables, ledger, table, claimed.lease, shoes or ShuffledShoes())
+        owner.state, owner.rules = claimed.state, claimed.rules
+        if owner.state.has_shoe:
+            owner.shoe = owner._shoes.reopen(owner.state, owner.rules)
+        return owner
+
+    @property
+    def round(self) -> int:
+        return self.state.round
+
+    @property
+    def key(self) -> str:
+        return keys.table_key(self.table)
+
+    async def now_ms(self) -> int:
+        seconds, micros = await self._ledger.raw.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    def opening(self, now_ms: int) -> Change:
+        """The change that opens the next round, with a fresh shoe where none is open."""
+        change = Change(self.state, ())
+        if not self.state.has_shoe:
+            self.shoe, secret, published = self._shoes.fresh(self.state.shoe + 1, self.rules)
+            change = machine.start_shoe(self.state, self.table, self.rules, self.shoe, secret, published)
+        return change.then(machine.open_betting(change.state, self.table, self.rules, self.open_shoe, now_ms))
+
+    @property
+    def open_shoe(self) -> Shoe:
+        assert self.shoe is not None
+        return self.shoe
+
+    async def open_betting(self) -> int:
+        """Open the next round; returns its number."""
+        change = self.opening(await self.now_ms())
+        await self.tables.open_betting(self.table, self.lease, change)
+        self.state = change.state
+        return self.round
+
+    async def let_betting_time_pass(self) -> int:
+        """Move the deadline into the past; returns it."""
+        closes_at_ms = await self.now_ms()
+        await cast("Awaitable[int]", self._ledger.raw.hset(self.key, "closes_at_ms", str(closes_at_ms)))
+        return closes_at_ms
+
+    async def freeze(self) -> Frozen:
+        return await self.tables.freeze_bets(self.table, self.lease, self.round, NEW_SEAT_MS)
+
+    async def close_betting(self) -> Frozen:
+        """End betting by the timer."""
+        await self.let_betting_time_pass()
+        frozen = await self.freeze()
+        await self.commit(
+            machine.close_betting(
+                self.state, self.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors
+            )
+        )
+        return frozen
+
+    async def commit(self, change: Change) -> None:
+        await self.tables.commit(self.table, self.lease, change)
+        self.state = change.state
+
+    async def deal(self) -> None:
+        """Deal every card and declare the outcome."""
+        steps: dict[Step, Callable[[int], Change]] = {
+            Step.BURN_CARDS: lambda now: machine.burn_cards(self.state, self.table, self.rules, self.open_shoe, now),
+            Step.DEAL_CARD: lambda now: machine.deal_card(self.state, self.table, self.rules, self.open_shoe, now),
+            Step.DECLARE_OUTCOME: lambda now: machine.declare_outcome(self.state, self.table, self.rules, now),
+        }
+        while self.state.outcome is None:
+            due = machine.due(self.state, self.rules, self.shoe)
+            assert due is not None
+            await self.commit(steps[due.step](await self.now_ms()))
+
+    async def settlements(self) -> list[SettleLine]:
+        """What every open bet comes to."""
+        return [self.line_of(patron, bets) async for patron, bets in self.tables.open_bets(self.table)]
+
+    def line_of(self, patron: str, bets: dict[Spot, int]) -> SettleLine:
+        assert self.state.outcome is not None
+        results = settle(variant_named(self.rules.variant), bets, self.state.outcome, self.rules.win_max)
+        lines = {
+            spot: BetLine(stake=line.stake, payout=line.payout, commission=line.commission, result=line.result)
+            for spot, line in results.items()
+        }
+        record = {"round": self.round, "outcome": self.state.outcome, "bets": bets, "results": lines}
+        payout = sum(line.payout for line in results.values())
+        return SettleLine(patron, sum(bets.values()), payout, pack(record))
+
+    async def settle(self, lines: list[SettleLine] | None = None) -> int:
+        """Settle these, or all; returns how many bets are left."""
+        chosen = await self.settlements() if lines is None else lines
+        return await self.tables.settle(self.table, self.lease, self.round, chosen)
+
+    async def finish_round(self) -> None:
+        paid, settled = await self.tables.settled_sums(self.table)
+        await self.commit(
+            machine.finish_round(self.state, self.table, self.rules, await self.now_ms(), paid, settled)
+        )
+        if not self.state.has_shoe:
+            self.shoe = None
+
+    async def end_round(self) -> None:
+        """From open betting to the settled round."""
+        await self.close_betting()
+        await self.deal()
+        await self.settle()
+        await self.finish_round()
+
+    # --- patrons ------------------------------------------------------------------------------------------------------
+
+    async def seat(self, patron: str, stack: int = 0, connection: str = "") -> str:
+        """Give a patron a seat with chips from outside; returns the connection that holds it."""
+        connection = connection or f"c-{patron}"
+        n = 1 if stack else 0
+        await self.tables.sit(self.table, patron, patron.title(), False, NODE, connection, n, stack)
+        return connection
+
+    def line(self, patron: str, verb: str, spot: str = "", chip: int | str = "", **changes: Any) -> ActLine:
+        """An act of this round from the patron's own connection, under a request_id of its own."""
+        line = ActLine(patron, f"c-{patron}", fresh_id("r"), self.round, verb, spot, chip)
+        return line._replace(**changes)
+
+    async def act(self, patron: str, verb: str, spot: str = "", chip: int | str = "", **changes: Any) -> ActAnswer:
+        (answer,) = await self.tables.acts(self.table, [self.line(patron, verb, spot, chip, **changes)])
+        return answer

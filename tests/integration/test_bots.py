@@ -1,0 +1,236 @@
+"""Bots at a real node: whole fleets that check everything, and the demo bots that come and stay."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import client_sdk
+from client_sdk.bots.fleet import Fleet
+from client_sdk.bots.orders import Codecs, Orders
+from client_sdk.client import Client
+from client_sdk.protocol.messages import SeatView
+from tests.support.node_process import NodeProcess
+
+TABLES = 5
+
+
+def punto_bots(*words: str) -> list[str]:
+    return [sys.executable, "-m", "client_sdk.cli", "bots", *words]
+
+
+async def until(condition: Callable[[], Awaitable[bool]], timeout_s: float = 15) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not await condition():
+            await asyncio.sleep(0.05)
+
+
+# --- fleets ---
+
+
+def test_forty_bots_play_clean_rounds_at_five_tables(node_url: str, tmp_path: Path) -> None:
+    """The command as a person runs it: exit 0, a line that says so, and the report that programs read."""
+    report_path = tmp_path / "report.json"
+    words = ["--url", node_url, "--patrons", "40", "--rounds", "3", "--codec", "mixed", "--json", str(report_path)]
+    ended = subprocess.run(punto_bots(*words), capture_output=True, text=True, timeout=50)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.splitlines()[-1] == "every check held"
+    report = json.loads(report_path.read_text())
+    assert (report["patrons"], report["tables"], report["mismatches"], report["lost_acks"]) == (40, TABLES, 0, 0)
+    assert report["rounds"] >= 3 * TABLES
+    assert report["bets"] >= 40 * 3
+    assert report["acks"] >= report["bets"]
+    assert 0 < report["ack_ms"]["p50"] <= report["ack_ms"]["max"]
+    assert report["skew_ms"]["max"] > 0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "codec", "presses_ready"),
+    [("busy", "mixed", True), ("busy", "msgpack", False), ("flat", "json", True)],
+)
+async def test_every_strategy_agrees_with_the_table(
+    node_url: str, strategy: str, codec: Codecs, presses_ready: bool
+) -> None:
+    """Busy bots try what must be refused: the plain model and the table's own answer are compared at every act."""
+    orders = Orders(
+        url=node_url,
+        patrons=25,
+        rounds=4,
+        seed=f"{strategy} {codec}",
+        strategy=strategy,
+        codec=codec,
+        presses_ready=presses_ready,
+        timeout_ms=45_000,
+    )
+    fleet = Fleet(orders)
+    await fleet.run(asyncio.Event())
+    tally = fleet.tally
+    assert tally.is_clean, (tally.details, tally.failures)
+    if strategy == "busy":
+        assert {"NOTHING_TO_UNDO", "LAYOUT_NOT_EMPTY", "CHIP_UNKNOWN"} <= set(tally.refusals)
+    else:
+        assert not tally.refusals
+
+
+async def test_a_bot_without_money_buys_more_and_then_watches(node_url: str) -> None:
+    """With stacks of one small bet each loss empties the seat, and the wallet fills it up again."""
+    orders = Orders(url=node_url, patrons=10, rounds=5, seed="poor", buy_in=100, timeout_ms=45_000)
+    fleet = Fleet(orders)
+    await fleet.run(asyncio.Event())
+    assert fleet.tally.is_clean, (fleet.tally.details, fleet.tally.failures)
+
+
+async def test_a_run_that_cannot_end_in_time_names_who_hangs(node_url: str) -> None:
+    orders = Orders(url=node_url, patrons=2, rounds=1_000, seed="slow", timeout_ms=2_500, tables=("royal-1",))
+    fleet = Fleet(orders)
+    await fleet.run(asyncio.Event())
+    assert not fleet.tally.is_clean
+    assert [failure.split(":")[0] for failure in fleet.tally.failures] == ["bot-0001", "bot-0002"]
+    assert "of 1000 rounds" in fleet.tally.failures[0]
+    assert "not done within" in fleet.tally.failures[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--patrons", "1", "--tables", "nowhere"], "punto: no such table: nowhere"),
+        (["--patrons", "5001", "--tables", "royal-1"], "punto: 5001 patrons, but "),
+    ],
+)
+def test_what_the_house_does_not_have_is_one_line(node_url: str, words: list[str], said: str) -> None:
+    ended = subprocess.run(
+        punto_bots("--url", node_url, "--rounds", "1", *words), capture_output=True, text=True, timeout=30
+    )
+    if "open files" in ended.stderr:
+        pytest.skip("this machine does not allow that many sockets")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_ends_a_run_with_the_report_so_far(node_url: str) -> None:
+    words = ["--url", node_url, "--patrons", "5", "--rounds", "100000"]
+    process = subprocess.Popen(punto_bots(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "seats 5/5" in process.stderr.readline()  # the first progress line
+    process.send_signal(signal.SIGINT)
+    said, complained = process.communicate(timeout=15)
+    assert process.returncode == 130
+    assert "0 of 5 patrons finished" in said
+    assert "mismatches               0" in said
+    assert "Traceback" not in complained
+
+
+# --- demo bots ---
+
+
+async def company_at(client: Client, table: str) -> Mapping[str, SeatView]:
+    """The bots that are connected at a table now, by patron."""
+    watched = await client.watch(table)
+    try:
+        seats = watched.mirror.crowd.seats or []
+        return {seat.patron: seat for seat in seats if seat.bot and seat.connected}
+    finally:
+        await watched.unwatch()
+
+
+def demo_bots(node: NodeProcess, tokens: Path) -> subprocess.Popen[str]:
+    words = ["--url", node.url, "--per-table", "2", "--tokens", str(tokens)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "client_sdk.bots.demo", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def stopped(process: subprocess.Popen[str], number: int) -> tuple[int, str]:
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=15)
+    return process.returncode, said
+
+
+async def test_demo_bots_sit_down_bet_stop_and_come_back_as_themselves(node: NodeProcess, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.json"
+    async with client_sdk.connect(node.url, name="looker-on") as client:
+        names = [summary.table for summary in await client.list_tables()]
+
+        async def all_there() -> bool:
+            return all([len(await company_at(client, table)) >= 2 for table in names])
+
+        process = demo_bots(node, tokens)
+        try:
+            await until(all_there)
+            before = {table: set(await company_at(client, table)) for table in names}
+            watched = await client.watch("royal-1")
+
+            async def somebody_bets() -> bool:
+                return any(seat.bets and not seat.ready for seat in watched.mirror.crowd.seats or [])
+
+            await until(somebody_bets)
+            assert all(seat.bot for seat in watched.mirror.crowd.seats or [] if seat.bets)
+        finally:
+            ended = stopped(process, signal.SIGTERM)
+        assert ended == (0, "")
+        assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
+
+        async def all_gone() -> bool:
+            return not any([await company_at(client, table) for table in names])
+
+        await watched.unwatch()
+        await until(all_gone)
+        process = demo_bots(node, tokens)
+        try:
+            await until(all_there)
+            assert {table: set(await company_at(client, table)) for table in names} == before
+        finally:
+            assert stopped(process, signal.SIGINT) == (0, "")
+
+
+def test_demo_bots_wait_for_a_server_and_stop_while_they_wait(tmp_path: Path) -> None:
+    process = demo_bots(NodeProcess(tmp_path, port=9), tmp_path / "tokens.json")
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    assert stopped(process, signal.SIGTERM) == (0, "")
+
+
+def test_demo_bots_end_with_the_process_that_started_them() -> None:
+    """A server that is killed can tell nobody; bots without an owner would come back for ever."""
+    bots = [sys.executable, "-m", "client_sdk.bots.demo", "--url", "ws://127.0.0.1:9", "--per-table", "1"]
+    starter = (
+        "import os, subprocess, sys\n"
+        f"bots = subprocess.Popen({bots!r} + ['--parent', str(os.getpid())], stdout=subprocess.DEVNULL)\n"
+        "print(bots.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", starter], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert _is_running(pid)
+    parent.kill()
+    parent.communicate(timeout=10)
+
+    async def is_gone() -> bool:
+        return not _is_running(pid)
+
+    asyncio.run(until(is_gone))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return "Z" not in _state_of(pid)
+    except ProcessLookupError:
+        return False
+
+
+def _state_of(pid: int) -> Any:
+    return subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout

@@ -1,0 +1,427 @@
+"""The steps of a table: a round by hand, every refusal, the way of a shoe, and takeover between any two steps."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from client_sdk.game.cards import Card, parse_cards
+from client_sdk.game.fairness import commitment
+from client_sdk.game.shoe import BURNED_MAX, CUT_CARD_MIN, Shoe
+from client_sdk.game.tableau import Outcome, Side
+from client_sdk.game.variants import VARIANTS, Spot
+from client_sdk.protocol.messages import (
+    BettingClosed,
+    BettingOpened,
+    CardDealt,
+    CardsBurned,
+    DealtCard,
+    Event,
+    RoundDecided,
+    RoundSettled,
+    RulesChanged,
+    ShoeEnded,
+    ShoeStarted,
+    TableIdled,
+    TableRules,
+)
+from server.shoes import StackedShoes
+from server.table import machine
+from server.table.machine import Change, Due, due
+from server.table.phases import NEXT_PHASE, Phase, Step, StepRefused
+from server.table.state import TableState
+from tests.support.table_rules import rules_of
+from tests.unit.table.walk import START_MS, TABLE, SeededShoes, Walk
+
+SECRET = bytes(range(32))
+
+
+def cards_of(text: str) -> tuple[Card, ...]:
+    return tuple(Card(f"{rank}h") for rank in parse_cards(text))
+
+
+def forced(text: str, number: int = 1) -> Shoe:
+    """A one-round shoe with these cards in front."""
+    return Shoe(number, cards_of(text), None)
+
+
+def started(shoe: Shoe, rules: TableRules) -> TableState:
+    return machine.start_shoe(TableState(), TABLE, rules, shoe, SECRET, commitment(SECRET)).state
+
+
+def at(phase: Phase, **changes: object) -> TableState:
+    """A table in a phase, with a shoe open."""
+    base = TableState(phase=phase, seq=7, round=3, shoe=1, shoe_secret=SECRET.hex(), shoe_cards=9, shoe_first_round=3)
+    state = replace(base, closes_at_ms=START_MS, shown_at_ms=START_MS, is_settled=phase is Phase.IDLE)
+    return replace(state, **changes)
+
+
+# --- A round by hand --------------------------------------------------------------------------------------------------
+
+
+def test_a_round_of_six_cards_event_by_event() -> None:
+    """Player 2+2, banker 6+T, both draw: player 2+2+6 = 0, banker 6+T+3 = 9."""
+    rules = rules_of("red-lounge", betting_ms=5_000, card_ms=700, result_ms=4_000)
+    walk = Walk(rules, StackedShoes(["2 6 2 T 6 3"]))
+    walk.play_rounds(1)
+    opened = START_MS
+    closed = opened + 5_000
+    shown = [closed + 700 * step for step in range(1, 8)]
+    shoe = {"table": TABLE, "shoe": 1}
+    this = {"table": TABLE, "round": 1}
+    assert walk.events == [
+        ShoeStarted(**shoe, seq=1, decks=1, cards=6, cut_card=None, commitment=""),
+        BettingOpened(**this, seq=2, shoe=1, opened_at_ms=opened, closes_at_ms=closed, is_last_round=True),
+        BettingClosed(**this, seq=3, closed_at_ms=closed, early=False, totals={Spot.TIE: 10}, bettors=1),
+        CardDealt(**this, seq=4, side=Side.PLAYER, card="2s", total=2, remaining=5, show_at_ms=shown[0]),
+        CardDealt(**this, seq=5, side=Side.BANKER, card="6s", total=6, remaining=4, show_at_ms=shown[1]),
+        CardDealt(**this, seq=6, side=Side.PLAYER, card="2s", total=4, remaining=3, show_at_ms=shown[2]),
+        CardDealt(**this, seq=7, side=Side.BANKER, card="Ts", total=6, remaining=2, show_at_ms=shown[3]),
+        CardDealt(**this, seq=8, side=Side.PLAYER, card="6s", total=0, remaining=1, show_at_ms=shown[4]),
+        CardDealt(**this, seq=9, side=Side.BANKER, card="3s", total=9, remaining=0, show_at_ms=shown[5]),
+        RoundDecided(
+            **this,
+            seq=10,
+            outcome=Outcome.BANKER,
+            player=["2s", "2s", "6s"],
+            banker=["6s", "Ts", "3s"],
+            player_total=0,
+            banker_total=9,
+            player_natural=False,
+            banker_natural=False,
+            show_at_ms=shown[6],
+        ),
+        RoundSettled(**this, seq=11, paid=20, settled=1, next_at_ms=shown[6] + 4_000),
+        ShoeEnded(**shoe, seq=12, rounds=1, secret="", reason="dealt"),
+    ]
+    assert walk.now_ms == shown[6] - machine.LEAD_MS_MAX, "each step is taken a little before it is shown"
+    assert due(walk.state, rules, None) == Due(Step.OPEN_BETTING, shown[6] + 4_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "naturals"),
+    [
+        ("9 8 K K", Outcome.PLAYER, (True, True)),
+        ("8 9 K K", Outcome.BANKER, (True, True)),
+        ("9 4 K 5", Outcome.TIE, (True, True)),
+        ("6 6 K K", Outcome.TIE, (False, False)),
+        ("2 4 2 4", Outcome.BANKER, (False, True)),
+        ("6 2 K 3 3", Outcome.BANKER, (False, False)),
+    ],
+)
+def test_forced_rounds(line: str, outcome: Outcome, naturals: tuple[bool, bool]) -> None:
+    walk = Walk(rules_of("four-deck"), StackedShoes([line]))
+    walk.play_rounds(1)
+    (decided,) = [event for event in walk.events if isinstance(event, RoundDecided)]
+    assert decided.outcome is outcome
+    assert (decided.player_natural, decided.banker_natural) == naturals
+
+
+def test_stacked_rounds_come_in_their_order_and_around_again() -> None:
+    walk = Walk(rules_of("red-lounge", stacked=True), StackedShoes(["9 8 K K", "8 9 K K"]))
+    walk.play_rounds(3)
+    outcomes = [event.outcome for event in walk.events if isinstance(event, RoundDecided)]
+    assert outcomes == [Outcome.PLAYER, Outcome.BANKER, Outcome.PLAYER]
+    assert [event.shoe for event in walk.events if isinstance(event, ShoeStarted)] == [1, 2, 3]
+
+
+def test_the_first_card_of_a_shoe_is_shown_and_burned_with_as_many_as_it_counts() -> None:
+    for first, count in (("A", 2), ("7", 8), ("T", 11), ("K", 11)):
+        rules = rules_of("royal", cut_card=11)
+        shoe = Shoe(1, cards_of(f"{first} " + "9 8 K K " * 20), 11)
+        walk = Walk(rules, StackedShoes(["9 8 K K"]), watch=lambda *_: None)
+        walk.shoe = shoe
+        walk.state = started(shoe, rules)
+        walk.step()
+        walk.step()
+        assert due(walk.state, rules, shoe) == Due(Step.BURN_CARDS, walk.now_ms + rules.card_ms - machine.LEAD_MS_MAX)
+        walk.step()
+        burned = walk.events[-1]
+        assert isinstance(burned, CardsBurned)
+        assert (burned.card, burned.count, burned.remaining) == (f"{first}h", count, 81 - count)
+        walk.step()
+        dealt = walk.events[-1]
+        assert isinstance(dealt, CardDealt)
+        assert dealt.card == shoe.cards[count]
+
+
+# --- Refusals change nothing ------------------------------------------------------------------------------------------
+
+RULES = rules_of("red-lounge")
+NATURALS = forced("9 8 K K 2 2 2 2 2")
+HANDS = (("player", "9h"), ("banker", "8h"), ("player", "Kh"), ("banker", "Kh"))
+COMPLETE = tuple(DealtCard(side=Side(side), card=card, show_at_ms=START_MS) for side, card in HANDS)
+
+StepOn = Callable[[TableState], Change]
+STEPS: dict[Step, StepOn] = {
+    Step.CHANGE_RULES: lambda state: machine.change_rules(state, TABLE, RULES),
+    Step.START_SHOE: lambda state: machine.start_shoe(state, TABLE, RULES, forced("9 8 K K", 2), SECRET, ""),
+    Step.OPEN_BETTING: lambda state: machine.open_betting(state, TABLE, RULES, NATURALS, START_MS),
+    Step.CLOSE_BETTING: lambda state: machine.close_betting(state, TABLE, START_MS, False, {}, 0),
+    Step.BURN_CARDS: lambda state: machine.burn_cards(state, TABLE, RULES, FULL, START_MS),
+    Step.DEAL_CARD: lambda state: machine.deal_card(state, TABLE, RULES, NATURALS, START_MS),
+    Step.DECLARE_OUTCOME: lambda state: machine.declare_outcome(state, TABLE, RULES, START_MS),
+    Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0),
+    Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE),
+}
+FULL = Shoe(1, cards_of("2 3 4 5 6 7 8 9 T J Q K A " * 4), 14)
+# What each step needs beside its phase, so that the phase alone decides.
+FIT: dict[Step, dict[str, object]] = {
+    Step.CHANGE_RULES: {"is_settled": True, "shoe_secret": None},
+    Step.START_SHOE: {"is_settled": True, "shoe_secret": None},
+    Step.OPEN_BETTING: {"is_settled": True},
+    Step.DECLARE_OUTCOME: {"dealt": COMPLETE, "position": 4},
+    Step.FALL_IDLE: {"is_settled": True},
+}
+
+
+@pytest.mark.parametrize(("phase", "step"), list(product(Phase, Step)))
+def test_each_step_goes_by_the_table_of_phases(phase: Phase, step: Step) -> None:
+    state = at(phase, **FIT.get(step, {}))
+    if step is Step.FINISH_ROUND:
+        state = replace(state, is_settled=False, outcome=Outcome.TIE)
+    before = replace(state)
+    if step in NEXT_PHASE[phase]:
+        change = STEPS[step](state)
+        assert change.state.phase is NEXT_PHASE[phase][step]
+        assert change.state.seq == state.seq + len(change.events)
+        assert [event.seq for event in change.events] == list(range(8, 8 + len(change.events)))
+    else:
+        with pytest.raises(StepRefused) as refused:
+            STEPS[step](state)
+        assert (refused.value.step, refused.value.phase) == (step, phase)
+    assert state == before
+
+
+@pytest.mark.parametrize(
+    ("step", "state"),
+    [
+        # between two rounds means after the settlement
+        (Step.CHANGE_RULES, at(Phase.SETTLING, shoe_secret=None)),
+        (Step.START_SHOE, at(Phase.SETTLING, shoe_secret=None)),
+        (Step.OPEN_BETTING, at(Phase.SETTLING)),
+        (Step.FALL_IDLE, at(Phase.SETTLING)),
+        (Step.FINISH_ROUND, at(Phase.SETTLING, is_settled=True)),
+        # shoes
+        (Step.CHANGE_RULES, at(Phase.IDLE)),
+        (Step.CHANGE_RULES, at(Phase.SETTLING, is_settled=True)),
+        (Step.START_SHOE, at(Phase.IDLE)),
+        (Step.START_SHOE, at(Phase.IDLE, shoe_secret=None, shoe=0)),
+        (Step.START_SHOE, at(Phase.IDLE, shoe_secret=None, shoe=2)),
+        (Step.OPEN_BETTING, at(Phase.IDLE, shoe_secret=None)),
+        # cards
+        (Step.BURN_CARDS, at(Phase.DEALING, position=FULL.burned)),
+        (Step.DEAL_CARD, at(Phase.DEALING, dealt=COMPLETE, position=4)),
+        (Step.DECLARE_OUTCOME, at(Phase.DEALING)),
+        (Step.DECLARE_OUTCOME, at(Phase.DEALING, dealt=COMPLETE[:3], position=3)),
+    ],
+)
+def test_what_the_phase_allows_but_the_table_is_not_ready_for(step: Step, state: TableState) -> None:
+    before = replace(state)
+    with pytest.raises(StepRefused) as refused:
+        STEPS[step](state)
+    assert refused.value.reason
+    assert state == before
+
+
+def test_no_card_before_the_burn_and_no_burn_where_every_round_is_shuffled() -> None:
+    with pytest.raises(StepRefused):
+        machine.deal_card(at(Phase.DEALING), TABLE, RULES, FULL, START_MS)
+    with pytest.raises(StepRefused):
+        machine.burn_cards(at(Phase.DEALING), TABLE, RULES, NATURALS, START_MS)
+
+
+def test_rules_change_between_two_shoes() -> None:
+    other = rules_of("red-lounge", minimum=20)
+    state = at(Phase.SETTLING, is_settled=True, shoe_secret=None)
+    change = machine.change_rules(state, TABLE, other)
+    assert change.events == (RulesChanged(table=TABLE, seq=8, rules=other),)
+    assert change.state == replace(state, seq=8)
+
+
+# --- Closing betting --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_due_while_nobody_is_seated() -> None:
+    assert due(TableState(), RULES, None) is None
+    assert due(at(Phase.IDLE), RULES, NATURALS) is None
+
+
+def test_an_early_close_moves_the_deadline_that_late_acts_are_told() -> None:
+    walk = Walk(rules_of("red-lounge"), StackedShoes(["9 8 K K"]))
+    walk.step()
+    deadline = walk.state.closes_at_ms
+    assert deadline == START_MS + walk.rules.betting_ms
+    walk.step(early_ms=50_000)
+    closed = walk.events[-1]
+    assert isinstance(closed, BettingClosed)
+    assert closed.early
+    assert walk.state.closed_at_ms == walk.state.closes_at_ms == closed.closed_at_ms == deadline - 50_000
+    assert due(walk.state, walk.rules, walk.shoe) == Due(
+        Step.DEAL_CARD, closed.closed_at_ms + walk.rules.card_ms - machine.LEAD_MS_MAX
+    )
+
+
+@pytest.mark.parametrize("card_ms", [0, 1, 100, 150, 151, 700])
+def test_the_pace_of_cards_and_how_a_delay_is_taken_up(card_ms: int) -> None:
+    walk = Walk(rules_of("red-lounge", card_ms=card_ms), StackedShoes(["2 6 2 T 6 3"]))
+    for late_ms in (0, 0, 0, 0, 5_000, 0, 0):
+        walk.step(late_ms)
+    shown = [event.show_at_ms for event in walk.events if isinstance(event, CardDealt)]
+    lead_ms = min(150, card_ms)
+    assert [late - early for early, late in zip(shown, shown[1:], strict=False)] == [
+        card_ms,
+        5_000 + card_ms,
+        card_ms,
+        card_ms,
+    ]
+    assert shown[0] == START_MS + 60_000 + card_ms
+    assert shown[-1] == walk.now_ms + lead_ms
+
+
+def test_the_next_round_does_not_wait_for_an_instant_in_the_past() -> None:
+    state = at(Phase.SETTLING, outcome=Outcome.TIE, shown_at_ms=START_MS)
+    late_ms = START_MS + 60_000
+    change = machine.finish_round(state, TABLE, rules_of("red-lounge", result_ms=4_000), late_ms, 0, 0)
+    assert change.state.next_at_ms == late_ms
+    assert isinstance(change.events[0], RoundSettled)
+    assert change.events[0].next_at_ms == late_ms
+
+
+# --- The way of a shoe ------------------------------------------------------------------------------------------------
+
+
+def shoe_events(events: list[Event]) -> list[str]:
+    """The rounds and shoe changes of a walk, one letter each: S a shoe starts, r a round, L a shoe's last, E it ends."""
+    letters = []
+    for event in events:
+        match event:
+            case ShoeStarted():
+                letters.append("S")
+            case BettingOpened(is_last_round=is_last):
+                letters.append("L" if is_last else "r")
+            case ShoeEnded():
+                letters.append("E")
+            case _:
+                pass
+    return letters
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bl_032_three_hundred_rounds_without_pause(variant: str) -> None:
+    """BL-032, BL-033: the smallest shoe, the cut card at its lowest; `Watcher` counts what remains at every event."""
+    cut_card = None if VARIANTS[variant].shuffles_every_round else CUT_CARD_MIN
+    walk = Walk(rules_of(variant, decks=1, cut_card=cut_card), SeededShoes(32))
+    walk.play_rounds(300)
+    shoes = "".join(shoe_events(walk.events)).split("S")[1:]
+    assert len(shoes) >= 30
+    assert all(shoe.rstrip("E").rstrip("L").strip("r") == "" for shoe in shoes)
+    assert all(shoe.endswith("LE") for shoe in shoes[:-1])
+    if cut_card is None:
+        assert set(shoes) == {"LE"}
+
+
+@pytest.mark.parametrize("card", [1, 2, 3, 4, 5, 6])
+def test_bl_035_the_cut_card_in_the_middle_of_a_round(card: int) -> None:
+    """BL-035: wherever in a round the cut card comes, the round ends from its shoe, one more follows, then the change."""
+    shoes = SeededShoes(35)
+    plain = Walk(rules_of("royal", decks=2), shoes)
+    for _ in range(3):
+        plain.play_rounds(1)
+    third_ends_at = plain.state.position
+    cards_of_round = len(plain.state.dealt)
+    cut_at = third_ends_at - cards_of_round + card
+    walk = Walk(rules_of("royal", decks=2, cut_card=104 - cut_at), shoes)
+    walk.play_rounds(6)
+    if card <= cards_of_round:  # reached in the third round: the fourth is the last
+        assert shoe_events(walk.events)[:6] == ["S", "r", "r", "r", "L", "E"]
+    else:
+        assert shoe_events(walk.events)[:7] == ["S", "r", "r", "r", "r", "L", "E"]
+    kinds = [type(event) for event in walk.events]
+    ended = kinds.index(ShoeEnded)
+    assert kinds[ended - 1 : ended + 3] == [RoundSettled, ShoeEnded, ShoeStarted, BettingOpened]
+
+
+def test_a_cut_card_right_behind_the_largest_burn_gives_two_rounds() -> None:
+    walk = Walk(rules_of("royal", decks=1, cut_card=52 - BURNED_MAX - 1), SeededShoes(3))
+    walk.play_rounds(4)
+    assert shoe_events(walk.events) == ["S", "r", "L", "E", "S", "r", "L", "E"]
+
+
+def test_bl_039_a_shoe_outlives_an_empty_table() -> None:
+    """BL-039: the last patron leaves and somebody comes again: same shoe, same position, the round number goes on."""
+    walk = Walk(rules_of("royal"), SeededShoes(39))
+    walk.play_rounds(3)
+    before = walk.state
+    walk.step(is_seated=False)
+    assert isinstance(walk.events[-1], TableIdled)
+    for _ in range(3):
+        walk.step(is_seated=False)  # nothing is due, nothing happens
+    assert walk.state == replace(before, phase=Phase.IDLE, seq=before.seq + 1)
+    walk.take_over()
+    walk.now_ms += 3_600_000
+    walk.step()
+    opened = walk.events[-1]
+    assert isinstance(opened, BettingOpened)
+    assert (opened.round, opened.shoe, opened.opened_at_ms) == (before.round + 1, before.shoe, walk.now_ms)
+    assert walk.state.position == before.position
+    walk.play_rounds(3)
+    assert shoe_events(walk.events) == ["S", *"rrrrrr"]
+
+
+def test_every_shoe_is_opened_by_its_secret_at_the_end() -> None:
+    walk = Walk(rules_of("four-deck"), SeededShoes(1))
+    walk.play_rounds(20)
+    begun = [event.commitment for event in walk.events if isinstance(event, ShoeStarted)]
+    ended = [commitment(bytes.fromhex(event.secret)) for event in walk.events if isinstance(event, ShoeEnded)]
+    assert begun == ended
+    assert len(set(begun)) == 20
+
+
+# --- Any run of steps -------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> TableRules:
+    """Any house, with few decks so that shoes end soon, and any pace."""
+    variant = draw(st.sampled_from(sorted(VARIANTS)))
+    decks = draw(st.integers(1, 3))
+    cut_cards = st.integers(CUT_CARD_MIN, 52 * decks - BURNED_MAX - 1)
+    return rules_of(
+        variant,
+        decks=decks,
+        cut_card=None if VARIANTS[variant].shuffles_every_round else draw(cut_cards),
+        card_ms=draw(st.integers(0, 1_000)),
+        result_ms=draw(st.integers(0, 5_000)),
+    )
+
+
+turns = st.lists(
+    st.tuples(
+        st.sampled_from([0, 0, 0, 1, 149, 151, 10_000]),  # late by so many ms
+        st.sampled_from([True, True, True, True, False]),  # somebody is seated
+        st.sampled_from([0, 0, 1, 30_000]),  # closed early by so many ms
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(rules=tables(), seed=st.integers(0, 2**32), habits=turns)
+def test_any_run_of_steps_keeps_what_a_table_promises(
+    rules: TableRules, seed: int, habits: list[tuple[int, bool, int]]
+) -> None:
+    """`Watcher` checks every event; a second table is taken over by another node between any two steps."""
+    walk, taken_over = Walk(rules, SeededShoes(seed)), Walk(rules, SeededShoes(seed))
+    for number in range(150):
+        late_ms, is_seated, early_ms = habits[number % len(habits)]
+        taken_over.take_over()
+        for each in (walk, taken_over):
+            each.step(late_ms, is_seated=is_seated, early_ms=early_ms)
+        assert taken_over.state == walk.state
+        assert taken_over.shoe == walk.shoe
+    assert taken_over.events == walk.events

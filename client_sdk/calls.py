@@ -22,7 +22,7 @@ from client_sdk.exceptions import (
     TooMuchWaiting,
     refusal_of,
 )
-from client_sdk.protocol.codec import decode_reply
+from client_sdk.protocol.codec import Frame, decode_reply
 from client_sdk.protocol.messages import Error, Message, Ping, Reply, Request
 
 log = logging.getLogger(__name__)
@@ -36,16 +36,22 @@ def fresh_request_id() -> str:
 
 
 class Call(Generic[T]):
-    """One request until its answer.
+    """One request until its answer; `frame` is what goes over the line, the same bytes each time.
 
     `accept` runs as the answer is read, before any later event: what the answer says of a table must be in the mirror
     by then. `carrier` is the line it was last sent on. `is_urgent` calls do not wait for their table to be resumed.
     """
 
     def __init__(
-        self, request: Request, kind: type[T], accept: Callable[[T], object] | None = None, is_urgent: bool = False
+        self,
+        request: Request,
+        frame: Frame,
+        kind: type[T],
+        accept: Callable[[T], object] | None = None,
+        is_urgent: bool = False,
     ) -> None:
         self.request = request
+        self.frame = frame
         self.kind = kind
         self.accept = accept
         self.is_urgent = is_urgent

@@ -13,6 +13,7 @@ from client_sdk.backoff import delays_ms
 from client_sdk.calls import Call, Calls, T
 from client_sdk.exceptions import PuntoError, Refused, TimedOut
 from client_sdk.line import Line
+from client_sdk.protocol.codec import Codec
 from client_sdk.protocol.messages import Message, Request
 from client_sdk.settings import Settings
 
@@ -20,8 +21,9 @@ from client_sdk.settings import Settings
 class Desk:
     """The requests of one client. `error` is what ended it; None while it lives."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, codec: Codec) -> None:
         self.settings = settings
+        self._codec = codec
         self.calls = Calls(settings.calls_max)
         self.error: PuntoError | None = None
         self._line: Line | None = None
@@ -41,7 +43,8 @@ class Desk:
         """Send a request, again after each break and each "not now", and return the answer.
 
         `accept` gets the answer as it is read, before any later event. An urgent request does not wait for its table.
-        Raises Refused as the server decides, TimedOut or Disconnected after `call_ms`, and what ended the client.
+        Raises Refused as the server decides, TimedOut or Disconnected after `call_ms`, TooMuchWaiting, and what ended
+        the client; OverflowError where a number is too large for any message.
         """
         call = await self.call(request, kind, accept, is_urgent=is_urgent)
         return call.answer.result()
@@ -52,7 +55,7 @@ class Desk:
         """Do what `ask` does, and return the answered call, which knows when it was sent and answered."""
         if self.error is not None:
             raise self.error
-        call = Call(request, kind, accept, is_urgent)
+        call = Call(request, self._codec.encode(request), kind, accept, is_urgent)
         self.calls.add(call)
         try:
             async with asyncio.timeout(self.settings.call_ms / 1000):
@@ -65,7 +68,7 @@ class Desk:
 
     async def ask_on(self, line: Line, request: Request, kind: type[T], timeout_ms: int) -> T:
         """Send a request once, on a line that is not for everybody yet."""
-        call = Call(request, kind)
+        call = Call(request, self._codec.encode(request), kind)
         self.calls.add(call)
         try:
             _send(call, line)
@@ -137,7 +140,7 @@ class Desk:
 
 def _send(call: Call[T], line: Line) -> None:
     call.carrier, call.sent_ms = line, now_ms()
-    line.post(call.request)
+    line.post(call.frame)
 
 
 def now_ms() -> float:

@@ -13,12 +13,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI, NegotiationError
+from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, NegotiationError, WebSocketException
 from websockets.typing import Subprotocol
 
 from client_sdk.exceptions import Disconnected, ProtocolMismatch
-from client_sdk.protocol.codec import BadMessage, Codec
-from client_sdk.protocol.messages import Message, Request
+from client_sdk.protocol.codec import BadMessage, Codec, Frame
+from client_sdk.protocol.messages import Message
 from client_sdk.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -49,14 +49,14 @@ class Line:
         self._socket = socket
         self._codec = codec
         self._close_ms = close_ms
-        self._outbox: asyncio.Queue[Request] = asyncio.Queue()  # bounded by the calls that may wait
+        self._outbox: asyncio.Queue[Frame] = asyncio.Queue()  # bounded by the calls that may wait
 
     def __repr__(self) -> str:
         return f"<Line {self._codec.subprotocol} {self._socket.state.name} outbox={self._outbox.qsize()}>"
 
-    def post(self, request: Request) -> None:
-        """Send a request after those posted before it. Where the line has ended it is not sent, and nobody is told."""
-        self._outbox.put_nowait(request)
+    def post(self, frame: Frame) -> None:
+        """Send a frame after those posted before it. Where the line has ended it is not sent, and nobody is told."""
+        self._outbox.put_nowait(frame)
 
     async def run(self, deliver: Callable[[Message], None]) -> LineEnd:
         """Write what is posted and deliver what is read, in order, until the line ends."""
@@ -90,7 +90,7 @@ class Line:
     async def _write(self) -> None:
         try:
             while True:
-                await self._socket.send(self._codec.encode(await self._outbox.get()))
+                await self._socket.send(await self._outbox.get())
         except ConnectionClosed:
             pass  # the reader sees it too, and tells how
         except Exception:
@@ -124,7 +124,7 @@ async def open_line(url: str, codec: Codec, settings: Settings) -> Line:
         if status in _NOT_NOW_STATUSES:
             raise CouldNotOpen(f"HTTP status {status}") from error
         raise Disconnected(f"the server refused the handshake with HTTP status {status}") from None
-    except (OSError, EOFError, InvalidHandshake, TimeoutError) as error:
+    except (OSError, EOFError, WebSocketException) as error:  # a timeout is an OSError too
         raise CouldNotOpen(str(error) or type(error).__name__) from error
     if socket.subprotocol != codec.subprotocol:
         await socket.close()

@@ -1,16 +1,18 @@
 """The tables a client follows: events to their followers, and what was missed asked for after a break.
 
 Seats are taken again by `join` without a buy-in, all others watched; each request names what was seen last. It must
-never take a seat that was given up or taken over. Read next: `follower`, which knows what to ask, `desk`, which asks.
+never take a seat that was given up, taken over or freed. Read next: `follower`, which knows what to ask.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
+from secrets import SystemRandom
 
+from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
-from client_sdk.desk import Desk
-from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, TimedOut
+from client_sdk.desk import Desk, now_ms
+from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, ServerFailed, TimedOut
 from client_sdk.follower import Follower
 from client_sdk.protocol.messages import AnyEvent, Join, Message, Request, Watching
 from client_sdk.tasks import Tasks
@@ -36,6 +38,9 @@ class Roster:
         """Follow a table no longer; its readers end with the error, or quietly."""
         if self.followers.get(follower.table) is follower:
             del self.followers[follower.table]
+            resume = self._resumes.pop(follower.table, None)
+            if resume is not None:
+                resume.cancel()
         follower.end(error)
         self._desk.release(follower.table)
 
@@ -46,13 +51,13 @@ class Roster:
 
     # --- breaks ---
 
-    def detach(self) -> None:
-        """The line is gone: let requests about followed tables wait until each is resumed."""
+    def detach(self, heard_ms: float) -> None:
+        """The line is gone, and gave its last sign at `heard_ms`: let requests wait until their tables are resumed."""
         for resume in self._resumes.values():
             resume.cancel()
         self._resumes.clear()
         for follower in self.followers.values():
-            follower.detach()
+            follower.detach(heard_ms)
             self._desk.hold(follower.table)
 
     def resume_all(self) -> None:
@@ -68,13 +73,18 @@ class Roster:
             self._resumes[follower.table] = self._tasks.start_stoppable(resuming, f"punto-resume {follower.table}")
 
     async def _keep_asking(self, follower: Follower) -> None:
+        limits = self._desk.settings
+        delays = delays_ms(limits.retry_ms_min, limits.retry_ms_first, limits.retry_ms_max, SystemRandom())
         while not follower.is_ended:
-            request = follower.resume_request(fresh_request_id())
+            request = follower.resume_request(fresh_request_id(), now_ms())
             accept = follower.accept_seat if isinstance(request, Join) else follower.accept_watch
             try:
                 await self._desk.ask(request, Watching, accept, is_urgent=True)
             except Refused as refusal:
-                self._refused(follower, request, refusal)
+                if refusal.retry or isinstance(refusal, ServerFailed):  # which says nothing about the seat
+                    await asyncio.sleep(next(delays) / 1000)
+                else:
+                    self._refused(follower, request, refusal)
             except TimedOut:
                 self._give_up()
                 return
@@ -83,13 +93,12 @@ class Roster:
             except PuntoError:
                 return  # the client has ended, and everybody was told
             else:
-                self._desk.release(follower.table)
-                if not follower.is_behind:
-                    return
+                if follower.is_attached:
+                    self._desk.release(follower.table)
+                    if not follower.is_behind:
+                        return
 
     def _refused(self, follower: Follower, request: Request, refusal: Refused) -> None:
-        if refusal.retry:
-            return
         log.info("resume_refused", extra={"table": follower.table, "code": refusal.code})
         if isinstance(request, Join):
             follower.lose_seat("refused")

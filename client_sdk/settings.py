@@ -13,7 +13,7 @@ class Settings:
     connect_ms: int = 10_000
     """Until the first welcome, all attempts together; then `Unreachable`."""
     dial_ms: int = 5_000
-    """One attempt: connection, handshake and welcome; then the next attempt."""
+    """One attempt: the connection with its handshake, and again the welcome; then the next attempt."""
     call_ms: int = 10_000
     """One request, resent or not; then `TimedOut`, or `Disconnected` where it could never be sent."""
     close_ms: int = 2_000
@@ -28,7 +28,7 @@ class Settings:
     """The longest pause before the first attempt after a drop; each further one may take twice as long."""
     reconnect_ms_max: int = 5_000
     """The longest pause before any attempt."""
-    stable_ms: int = 5_000
+    stable_ms: int = 1_000
     """A line that lived this long makes the next drop count as the first again."""
     retry_ms_min: int = 20
     """The shortest pause before a request that met a "not now" is sent again."""

@@ -81,7 +81,6 @@ class TableChecker:
         self.round = view.round
         self.stage = _STAGE_OF_PHASE.get(view.phase, Stage.BETWEEN)
         self.rounds_checked = 0
-        self.outcomes: dict[int, Outcome] = {}
         self._rules = view.rules
         self._house: House = house_of(view.rules)
         self._hands: dict[Side, list[Card]] = {

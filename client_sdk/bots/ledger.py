@@ -26,10 +26,14 @@ _ANY_END: Final[tuple[Outcome | None, ...]] = (*Outcome, None)
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What may come of one act in `round`: a holding or a refusal for each holding that was possible before it."""
+    """What may come of one act in `round`: a holding or a refusal for each holding that was possible before it.
+
+    `life` is that of the ledger at the time: what was foretold before the store forgot something is void.
+    """
 
     act: Act
     round: int
+    life: int
     befores: tuple[Holding, ...]
     afters: tuple[Holding | Refusal, ...]
 
@@ -46,7 +50,8 @@ class Ledger:
         self.acks_lost = 0
         self.bets_settled = 0
         self.rounds_settled = 0
-        self._settled_round = -1
+        self._life = 0
+        self._settled_round = _last_round(you)
         self._possible: tuple[Holding, ...] = (_holding_told(you),)
 
     def __repr__(self) -> str:
@@ -71,36 +76,34 @@ class Ledger:
 
     def begin(self, act: Act) -> Foreseen:
         """Foretell an act that is about to be sent. From now on the table may or may not have taken it."""
-        foreseen = Foreseen(
-            act, self.round, self._possible, tuple(foresee(act, one, self.house) for one in self._possible)
-        )
-        self._possible = _each_once((*foreseen.befores, *_holdings(foreseen.afters)))
+        afters = tuple(foresee(act, one, self.house) for one in self._possible)
+        foreseen = Foreseen(act, self.round, self._life, self._possible, afters)
+        self._possible = _each_once((*foreseen.befores, *_holdings(afters)))
         return foreseen
 
     def accepted(self, foreseen: Foreseen, receipt: Receipt) -> list[Mismatch]:
         """Compare a receipt with what was foretold."""
         taken = tuple(after for after in _holdings(foreseen.afters) if _is_as_told(after, receipt))
-        is_of_this_round = foreseen.round == self.round and self._settled_round < self.round
-        if is_of_this_round:
+        if self._is_open(foreseen):
             self.acks_in_round += 0 if isinstance(foreseen.act, Ready) else 1
             self._possible = _each_once(taken) or (_holding_told(receipt, foreseen.befores[0].last),)
-        if taken:
+        if taken or foreseen.life != self._life:
             return []
-        foretold = _texts(foreseen.afters)
+        detail = f"{foreseen.act} left {_told(receipt)}, the rules give {_texts(foreseen.afters)}"
         kind = Kind.RECEIPT if _holdings(foreseen.afters) else Kind.ACCEPTED
-        return [
-            self._mismatch(kind, f"{foreseen.act} left {_told(receipt)}, the rules give {foretold}", foreseen.round)
-        ]
+        return [self._mismatch(kind, detail, foreseen.round)]
 
     def refused(self, foreseen: Foreseen, code_name: str) -> list[Mismatch]:
         """Compare a refusal with what was foretold. It changes nothing, whatever its code."""
+        if foreseen.life != self._life:
+            return []
         is_late = code_name in LATE_CODES
         befores = tuple(
             before
             for before, after in zip(foreseen.befores, foreseen.afters, strict=True)
             if is_late or (isinstance(after, Refusal) and after.value == code_name)
         )
-        if foreseen.round == self.round and self._settled_round < self.round:
+        if self._is_open(foreseen):
             self._possible = befores or foreseen.befores
         if befores:
             return []
@@ -165,9 +168,15 @@ class Ledger:
         """Believe the table: its store forgot something, or the seat is a new one."""
         self.round = round
         self.acks_in_round = 0
+        self._life += 1
+        self._settled_round = _last_round(you)
         self._possible = (_holding_told(you),)
 
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _is_open(self, foreseen: Foreseen) -> bool:
+        """Return whether the round of an act is still the one whose bets lie."""
+        return foreseen.round == self.round and self._settled_round < self.round
 
     def _settle(
         self, ends: Sequence[Outcome | None], lines: Mapping[Spot, BetLine], stack: int | None
@@ -218,6 +227,11 @@ class Ledger:
 
     def _mismatch(self, kind: Kind, detail: str, round: int | None = None) -> Mismatch:
         return Mismatch(kind, self.table, self.round if round is None else round, detail, seat=self.seat)
+
+
+def _last_round(you: OwnSeat) -> int:
+    """Return the newest round whose settlement is in the stack already; 0 where there is none (rounds count from 1)."""
+    return you.last_round or 0
 
 
 def _holdings(afters: Iterable[Holding | Refusal]) -> tuple[Holding, ...]:

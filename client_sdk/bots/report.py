@@ -14,6 +14,8 @@ from client_sdk.bots.histogram import Histogram
 
 DETAILS_MAX: Final = 20
 """Mismatches that are told in full; all are counted."""
+DETAILS_OF_A_KIND_MAX: Final = 8
+"""So that many of one kind do not hide the first of another."""
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Tally:
         for mismatch in found:
             self.mismatches += 1
             self.kinds[mismatch.kind.value] += 1
-            if len(self.details) < DETAILS_MAX:
+            if len(self.details) < DETAILS_MAX and self.kinds[mismatch.kind.value] <= DETAILS_OF_A_KIND_MAX:
                 self.details.append(mismatch)
 
     @property

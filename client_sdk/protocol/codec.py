@@ -27,6 +27,7 @@ Frame = bytes | str
 T = TypeVar("T")
 
 _AMOUNT_FIELDS: Final = frozenset({"chip", "buy_in"})
+_UNKNOWN_FIELD: Final = "Object contains unknown field `"
 _REQUEST_TYPES: Final = frozenset(
     str(kind.__struct_config__.tag)
     for kind in AnyRequest.__args__  # each request class states its own tag
@@ -102,10 +103,8 @@ def _hashable_map_of(pairs: list[tuple[Any, Any]]) -> Message:
 
 def _unpack_json(frame: str) -> Any:
     message = json.loads(frame, object_pairs_hook=_map_of, parse_constant=_refuse_constant)
-    if "\\u" in frame:
-        msgspec.json.encode(
-            message
-        )  # escapes can smuggle in a lone surrogate, which is no text: this raises ValueError
+    if "\\u" in frame:  # escapes can smuggle in a lone surrogate, which is no text: UTF-8 has no bytes for it
+        json.dumps(message, ensure_ascii=False).encode()
     return message
 
 
@@ -133,9 +132,7 @@ def decode_request(codec: Codec, frame: Frame) -> AnyRequest:
     try:
         request: AnyRequest = msgspec.convert(message, AnyRequest)
     except (msgspec.ValidationError, RecursionError) as error:
-        field = _field_named_in(str(error))
-        code = ErrorCode.BAD_AMOUNT if field in _AMOUNT_FIELDS and field in message else ErrorCode.BAD_FIELD
-        raise BadMessage(code, field, request_id) from None
+        raise _misfit(str(error), message, request_id) from None
     return request
 
 
@@ -158,10 +155,11 @@ def _readable_request_id(message: Message) -> str | None:
         return None
 
 
-def _field_named_in(complaint: str) -> str | None:
-    """Read the field's name out of msgspec's sentence (`... - at `$.chip``, or `... field `chip``)."""
-    quoted = complaint.split("`")
-    if len(quoted) < 3:
-        return None
-    name = quoted[-2].removeprefix("$.")
-    return name[:64] if name.isidentifier() else None
+def _misfit(complaint: str, message: Message, request_id: str | None) -> BadMessage:
+    """Read msgspec's sentence: `... unknown field `chip``, `... required field `chip``, or `... - at `$.chip``."""
+    if complaint.startswith(_UNKNOWN_FIELD):
+        name, code = complaint.removeprefix(_UNKNOWN_FIELD).removesuffix("`"), ErrorCode.BAD_FIELD
+    else:
+        name = complaint.rpartition("`")[0].rpartition("`")[2].removeprefix("$.")
+        code = ErrorCode.BAD_AMOUNT if name in _AMOUNT_FIELDS and name in message else ErrorCode.BAD_FIELD
+    return BadMessage(code, name[:64] if name.isidentifier() else None, request_id)

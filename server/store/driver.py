@@ -80,6 +80,10 @@ class Driver:
 
     async def client_of(self, key: str) -> Redis:
         """Give the client of the server that holds `key` now. Raises `StoreAway`."""
+        await self._look_if_stale()
+        return self._shards.client_of(key)
+
+    async def _look_if_stale(self) -> None:
         if self._is_stale:
             self._is_stale = False
             try:
@@ -87,7 +91,6 @@ class Driver:
             except BaseException:
                 self._is_stale = True
                 raise
-        return self._shards.client_of(key)
 
     def look_again(self) -> None:
         """Have the next call ask again which server holds what."""
@@ -121,6 +124,19 @@ class Driver:
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
                 answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
         return _checked(answer)
+
+    async def scan(self, pattern: str, count: int) -> AsyncIterator[str]:
+        """List the keys that match, on every server; a key may come more than once. Raises `StoreAway`."""
+        await self._look_if_stale()
+        for client in self._shards.clients():
+            cursor, page = -1, []
+            while cursor != 0:
+                async with self._translated():
+                    cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]
+                        "SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", count
+                    )
+                for key in page:
+                    yield key.decode()
 
     async def _send(self, key: str, command: Sequence[Word], *, confirmed: bool) -> Any:
         """Send a command to the server of its key, following redirections; each of them means that nothing was run."""

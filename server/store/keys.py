@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 TABLES: Final = "punto:tables"
 NODES: Final = "punto:nodes"
+WALLETS_PREFIX: Final = "punto:{w:"
+WALLETS_PATTERN: Final = "punto:{w:*}"
 _TABLE_PARTS: Final = (
     "events",
     "stacks",
@@ -57,4 +59,4 @@ def bus_channel(table: str) -> str:
 
 def wallet_key(patron: str) -> str:
     """Name the hash of a patron's wallet."""
-    return f"punto:{{w:{quote(patron, safe='')}}}"
+    return f"{WALLETS_PREFIX}{quote(patron, safe='')}}}"

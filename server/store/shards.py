@@ -35,6 +35,10 @@ class Shards(Protocol):
         """Give the client of one server, which another has named."""
         ...
 
+    def clients(self) -> list[Redis]:
+        """Give the clients of all servers that hold keys. Raises `StoreAway` while they are not known."""
+        ...
+
     async def refresh(self) -> None:
         """Look again who holds what. Raises `StoreAway`."""
         ...
@@ -91,6 +95,9 @@ class _Single:
     def client_at(self, host: str, port: int) -> Redis:
         raise StoreAway(f"a single store named another server, {host}:{port}: is it part of a cluster?")
 
+    def clients(self) -> list[Redis]:
+        return [self._client]
+
     async def refresh(self) -> None:
         return None
 
@@ -141,6 +148,9 @@ class _Sentinels:
     def client_at(self, host: str, port: int) -> Redis:
         raise StoreAway(f"a store behind Sentinel named another server, {host}:{port}")
 
+    def clients(self) -> list[Redis]:
+        return [self._client]
+
     async def refresh(self) -> None:
         """Drop the connections to what was the primary; the next ones ask the Sentinels."""
         with suppress(RedisError, OSError):
@@ -184,6 +194,11 @@ class _Cluster:
             client = Redis.from_pool(_pool(host=host, port=port, **self._options))
             self._clients[(host, port)] = client
         return client
+
+    def clients(self) -> list[Redis]:
+        if not self._is_known:
+            raise StoreAway("the cluster was not reached yet")
+        return [self.client_at(node.host, int(node.port)) for node in self._topology.get_primaries()]
 
     async def refresh(self) -> None:
         async with self._looking:

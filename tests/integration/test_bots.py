@@ -18,7 +18,7 @@ from client_sdk.bots.fleet import Fleet
 from client_sdk.bots.orders import Codecs, Orders
 from client_sdk.client import Client
 from client_sdk.protocol.messages import SeatView
-from tests.support.node_process import NodeProcess
+from tests.support.node_process import NodeProcess, running_node
 
 TABLES = 5
 
@@ -80,12 +80,15 @@ async def test_every_strategy_agrees_with_the_table(
         assert not tally.refusals
 
 
-async def test_a_bot_without_money_buys_more_and_then_watches(node_url: str) -> None:
-    """With stacks of one small bet each loss empties the seat, and the wallet fills it up again."""
-    orders = Orders(url=node_url, patrons=10, rounds=5, seed="poor", buy_in=100, timeout_ms=45_000)
-    fleet = Fleet(orders)
-    await fleet.run(asyncio.Event())
-    assert fleet.tally.is_clean, (fleet.tally.details, fleet.tally.failures)
+async def test_a_bot_without_money_buys_more_and_then_watches(data_dir: Path) -> None:
+    """With stacks of one small bet each loss empties the seat; two of them empty the wallet too."""
+    with running_node(data_dir, play_money=200) as poor_house:
+        orders = Orders(url=poor_house.url, patrons=12, rounds=12, seed="1", strategy="flat", buy_in=100)
+        fleet = Fleet(orders)
+        await fleet.run(asyncio.Event())
+    tally = fleet.tally
+    assert tally.is_clean, (tally.details, tally.failures)
+    assert tally.bets < tally.patrons * orders.rounds
 
 
 async def test_a_run_that_cannot_end_in_time_names_who_hangs(node_url: str) -> None:

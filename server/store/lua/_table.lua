@@ -85,6 +85,9 @@ local function write_commit(first)
   end
   redis.call('HSET', TABLE, 'seq', int(seq), 'state', ARGV[first + 5], 'phase', ARGV[first + 6],
     'round', ARGV[first + 7], 'closes_at_ms', ARGV[first + 8], 'closed_at_ms', ARGV[first + 9])
+  if ARGV[first + 6] == 'betting' then -- opened, or extended after an outage: what was frozen before counts no more
+    redis.call('HDEL', TABLE, 'frozen_round', 'closed_early')
+  end
   if ARGV[first + 10] ~= '' then
     redis.call('HSET', TABLE, 'rules', ARGV[first + 10], 'limits', ARGV[first + 11])
   end

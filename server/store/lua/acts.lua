@@ -8,11 +8,13 @@
 --          request_id) for this round and the next, and given again to the same request.
 local ACTS_MAX = 400 -- by one patron in one round, remembered requests included
 
-local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'limits', 'frozen_round')
+local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'limits', 'frozen_round', 'closed_at_ms')
 local exists, phase, round, closes_at_ms = kept[2], kept[1], tonumber(kept[2] or '0'), tonumber(kept[3] or '0')
 local limits = kept[4] and cmsgpack.unpack(kept[4])
 local is_frozen = kept[5] == kept[2] -- a clock that was set back does not open a round again
 local is_open = phase == 'betting' and now_ms < closes_at_ms and not is_frozen
+local closed_at_ms = tonumber(kept[6] or '0') -- 0 until the close was told
+closed_at_ms = closed_at_ms > 0 and closed_at_ms or closes_at_ms
 local requests, requests_before = REQUESTS[round % 2], REQUESTS[(round + 1) % 2]
 
 local function sums_of(layout)
@@ -233,17 +235,17 @@ end
 
 local function decide(patron, is_connected, act_round, verb, spot, chip)
   if act_round ~= round then
-    return { 'ROUND_OVER', now_ms, closes_at_ms }
+    return { 'ROUND_OVER', now_ms, closed_at_ms }
   end
   if not is_open then
-    return { 'BETTING_CLOSED', now_ms, closes_at_ms }
+    return { 'BETTING_CLOSED', now_ms, closed_at_ms }
   end
   local packed = redis.call('HGET', BETS, patron)
   local layout = packed and cmsgpack.unpack(packed) or {}
   local stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
   local new, refusal = verbs[verb](layout, stack, spot, chip, patron)
   if not new then
-    return { refusal, now_ms, closes_at_ms }
+    return { refusal, now_ms, closed_at_ms }
   end
   local is_ready = verb == 'ready' and is_connected -- an away seat's last words must not speak for a seat that is there
   if is_ready then
@@ -263,21 +265,21 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   local remembered = redis.call('HGET', requests, name) or redis.call('HGET', requests_before, name)
   if remembered then
     local request = cmsgpack.unpack(remembered)
-    return request[1] == content and request[2] or cmsgpack.pack({ 'REQUEST_REUSED', now_ms, closes_at_ms })
+    return request[1] == content and request[2] or cmsgpack.pack({ 'REQUEST_REUSED', now_ms, closed_at_ms })
   end
   if not exists then
     return cmsgpack.pack({ 'UNKNOWN_TABLE', now_ms, 0 })
   end
   local packed = redis.call('HGET', SEATS, patron)
   if not packed then
-    return cmsgpack.pack({ 'NOT_SEATED', now_ms, closes_at_ms })
+    return cmsgpack.pack({ 'NOT_SEATED', now_ms, closed_at_ms })
   end
   local seat = cmsgpack.unpack(packed)
   if seat.connection ~= connection then
-    return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closes_at_ms })
+    return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closed_at_ms })
   end
   if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
-    return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closes_at_ms })
+    return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
   local answer = cmsgpack.pack(decide(patron, seat.connected, tonumber(act_round), verb, spot, tonumber(chip)))
   redis.call('HINCRBY', requests, patron, 1)

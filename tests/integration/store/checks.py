@@ -12,14 +12,13 @@ from typing import Any, Final, TypeAlias, cast
 import msgpack
 from redis.asyncio import Redis
 
-from client_sdk.game.settlement import settle
 from client_sdk.game.shoe import Shoe
-from client_sdk.game.variants import Spot, variant_named
-from client_sdk.protocol.messages import BetLine, TableRules
+from client_sdk.game.variants import Spot
+from client_sdk.protocol.messages import TableRules
+from server.settling import settle_line
 from server.shoes import Shoes, ShuffledShoes
 from server.store import keys
 from server.store.errors import Refused
-from server.store.records import pack
 from server.store.tables import ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
 from server.table.machine import Change
@@ -57,11 +56,11 @@ class Ledger:
         self.raw = raw
 
     async def contents(self, *but: str) -> Contents:
-        """Every key of the store as it lies, with its time to live; `but` names parts of tables to leave out."""
+        """Every key of the store as it lies, with its time to live, without those that end in any of `but`."""
         found: Contents = {}
         for name in sorted(await self.raw.keys("*")):
             key = name.decode()
-            if not key.endswith(tuple(f":{part}" for part in but)):
+            if not key.endswith(but):
                 found[key] = (await self.raw.dump(key), await self.raw.ttl(key))
         return found
 
@@ -270,18 +269,8 @@ class Owner:
 
     async def settlements(self) -> list[SettleLine]:
         """What every open bet comes to."""
-        return [self.line_of(patron, bets) async for patron, bets in self.tables.open_bets(self.table)]
-
-    def line_of(self, patron: str, bets: dict[Spot, int]) -> SettleLine:
-        assert self.state.outcome is not None
-        results = settle(variant_named(self.rules.variant), bets, self.state.outcome, self.rules.win_max)
-        lines = {
-            spot: BetLine(stake=line.stake, payout=line.payout, commission=line.commission, result=line.result)
-            for spot, line in results.items()
-        }
-        record = {"round": self.round, "outcome": self.state.outcome, "bets": bets, "results": lines}
-        payout = sum(line.payout for line in results.values())
-        return SettleLine(patron, sum(bets.values()), payout, pack(record))
+        bets = self.tables.open_bets(self.table)
+        return [settle_line(patron, layout, self.state, self.rules) async for patron, layout in bets]
 
     async def settle(self, lines: list[SettleLine] | None = None) -> int:
         """Settle these, or all; returns how many bets are left."""

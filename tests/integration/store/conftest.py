@@ -45,8 +45,9 @@ async def driver(store_url: str) -> AsyncIterator[Driver]:
 
 @pytest.fixture
 async def raw(store_url: str) -> AsyncIterator[Redis]:
-    """The driver's own client, for looking at keys and for what an operator does."""
+    """The driver's own client, for looking at keys and for what an operator does; the store is empty at first."""
     async with Redis.from_url(store_url) as client:
+        await client.flushall()
         yield client
 
 

@@ -1,10 +1,9 @@
 """`acts`: the script and its model side by side, every refusal in its order, late acts, readiness, bounds."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable
 from typing import Any, cast
 
-import msgpack
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,13 +12,14 @@ from msgspec.structs import replace
 from client_sdk.game import bets
 from client_sdk.game.bets import EMPTY, BetRefused, Layout, Limits
 from client_sdk.game.variants import VARIANTS, Spot, Variant, variant_named
-from client_sdk.protocol.messages import AMOUNT_MAX, TableRules
-from server.store import keys
+from client_sdk.protocol.messages import AMOUNT_MAX, RulesChanged, TableRules
+from server.store import bus
 from server.store.bus import Subscription
 from server.store.driver import Driver
 from server.store.records import pack
 from server.store.tables import ActAnswer, ActLine, Tables
-from tests.integration.store.checks import NODE, REQUESTS, Ledger, Owner, fresh_id
+from server.table.machine import Change
+from tests.integration.store.checks import REQUESTS, Ledger, Owner, fresh_id
 from tests.support.table_rules import rules_of
 
 PLAYER, BANKER, TIE = Spot.PLAYER, Spot.BANKER, Spot.TIE
@@ -69,14 +69,15 @@ class Model:
 
 
 @st.composite
-def houses(draw: st.DrawFn) -> TableRules:
-    """Any house with odd limits, in units up to where doubles begin to lose digits."""
+def houses(draw: st.DrawFn) -> tuple[int, TableRules]:
+    """Any house with odd limits, all multiples of a unit up to where doubles begin to lose digits."""
     unit = draw(st.sampled_from([1, 1, 3, 2**40 + 1, 2**44 + 1]))
     variant = draw(st.sampled_from(sorted(VARIANTS)))
     minimum = draw(st.sampled_from([1, 2, 7, 10]))
     maximums = {spot: unit * draw(st.sampled_from([minimum, 13, 20, 60, 100])) for spot in variant_named(variant).spots}
     chips = draw(st.lists(st.sampled_from([1, 2, 5, 7, 10, 25, 100]), min_size=1, max_size=4, unique=True))
-    return rules_of(variant, minimum=unit * minimum, maximums=maximums, chips=[unit * chip for chip in chips])
+    rules = rules_of(variant, minimum=unit * minimum, maximums=maximums, chips=[unit * chip for chip in chips])
+    return unit, rules
 
 
 amounts = st.sampled_from([0, 1, 2, 5, 7, 10, 13, 20, 25, 40, 100, 101])
@@ -97,7 +98,7 @@ acts = st.tuples(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
-    rules=houses(),
+    house=houses(),
     seats=st.lists(st.tuples(st.sampled_from([0, 1, 9, 30, 100, 350]), lasts), min_size=2, max_size=3),
     sequence=st.lists(acts, min_size=1, max_size=30),
     batch=st.integers(1, 7),
@@ -105,13 +106,12 @@ acts = st.tuples(
 async def test_the_script_decides_as_the_model_does(
     tables: Tables,
     ledger: Ledger,
-    rules: TableRules,
+    house: tuple[int, TableRules],
     seats: list[tuple[int, dict[Spot, int]]],
     sequence: list[tuple[int, str, Spot, bool, int]],
     batch: int,
 ) -> None:
-    unit = rules.chips[0] // next(chip for chip in (1, 2, 5, 7, 10, 25, 100) if rules.chips[0] % chip == 0)
-    unit = rules.minimum // next(low for low in (10, 7, 2, 1) if rules.minimum % low == 0 and rules.minimum // low % unit == 0)
+    unit, rules = house
     owner = await Owner.of_new_table(tables, ledger, rules)
     models = {}
     for number, (stack, last) in enumerate(seats):
@@ -468,21 +468,6 @@ async def test_an_older_connection_is_told_that_the_seat_was_taken_over(tables: 
 
 # --- Ready ------------------------------------------------------------------------------------------------------------
 
-Nudges = Callable[[], Any]
-
-
-async def nudges(subscription: Subscription, until: Callable[[], Any]) -> list[str]:
-    """The nudges that come of what `until` does, in order; a mark of our own ends the waiting."""
-    await until()
-    found = []
-    while True:
-        envelope = await asyncio.wait_for(subscription.next(), 5)
-        if envelope.kind == "mark":
-            return found
-        if envelope.kind == "nudge":
-            found.append(envelope.body.decode())
-
-
 async def test_the_owner_is_nudged_when_every_connected_seat_is_ready(
     driver: Driver, tables: Tables, ledger: Ledger
 ) -> None:
@@ -490,22 +475,23 @@ async def test_the_owner_is_nudged_when_every_connected_seat_is_ready(
     subscription = Subscription(driver)
     await subscription.add(owner.table)
 
-    async def told(*what: Any) -> list[str]:
-        async def do() -> None:
-            for each in what:
-                await each
-            mark = msgpack.packb(("mark", "", 0, b""))
-            await driver.call("SPUBLISH", keys.bus_channel(owner.table), mark)
-
-        return await nudges(subscription, do)
+    async def told(*acts: Awaitable[Any]) -> list[str]:
+        """Await these in turn; the nudges that came of them, up to a mark of our own."""
+        for act in acts:
+            await act
+        await bus.publish(driver, owner.table, "mark", b"")
+        found = []
+        while (envelope := await asyncio.wait_for(subscription.next(), 5)).kind != "mark":
+            if envelope.kind == "nudge":
+                found.append(envelope.body.decode())
+        return found
 
     async def pulse() -> bool:
         return (await tables.renew(owner.table, owner.lease)).all_ready
 
     try:
         assert await told(owner.seat("a", 100)) == ["seated"]  # idle: the owner may open betting now
-        await owner.seat("b", 100)
-        await owner.open_betting()
+        assert await told(owner.seat("b", 100), owner.open_betting()) == ["seated"]
         assert not await pulse()
         assert await told(owner.act("a", "ready")) == []
         assert not await pulse()
@@ -598,11 +584,8 @@ async def test_undo_under_a_minimum_that_rose(tables: Tables, ledger: Ledger) ->
     await ledger.check(owner.table)
 
 
-async def _told(owner: Owner) -> Any:
+async def _told(owner: Owner) -> Change:
     """A commit of one event that changes no phase."""
-    from client_sdk.protocol.messages import RulesChanged
-    from server.table.machine import Change
-
     state = replace(owner.state, seq=owner.state.seq + 1)
     return Change(state, (RulesChanged(table=owner.table, seq=state.seq, rules=owner.rules),))
 
@@ -624,5 +607,4 @@ async def test_many_nodes_bet_at_once(tables: Tables, ledger: Ledger, store_url:
     row = await tables.view(owner.table, "p")
     assert row.view.you is not None
     assert row.view.you.stack == 5
-    assert NODE
     await ledger.check(owner.table)

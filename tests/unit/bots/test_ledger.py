@@ -248,6 +248,19 @@ def test_a_buy_in_is_expected_from_the_moment_it_is_asked_for(ledger: Ledger) ->
 
 def test_it_believes_a_seat_after_the_store_forgot(ledger: Ledger) -> None:
     laid(ledger, {BANKER: 500})
+    results = results_of(RULES, 9, Outcome.BANKER, {BANKER: 500}, 77)
+    you: Any = seat_of(results.stack, last_round=9, last_results=results.bets)
+    ledger.rebase(you, 9)
+    assert ledger.told(you, 9) == []  # its stack has the settlement already
     ledger.rebase(seat_of(77), 9)
     assert (ledger.holding.stack, ledger.round, ledger.acks_lost) == (77, 9, 0)
     assert "bot at table-1 round=9" in repr(ledger)
+
+
+def test_what_was_foretold_before_the_store_forgot_is_not_held_against_it(ledger: Ledger) -> None:
+    foreseen = ledger.begin(Place(BANKER, 50_000))
+    ledger.rebase(seat_of(77), 1)
+    assert ledger.refused(foreseen, "SPOT_FORBIDDEN") == []
+    assert ledger.holding.stack == 77
+    assert ledger.accepted(foreseen, receipt(27, {BANKER: 50})) == []
+    assert ledger.holding.stack == 27

@@ -1,13 +1,13 @@
 """What a run is told as, and when it is clean."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 from client_sdk.bots.findings import Kind, Mismatch
-from client_sdk.bots.progress import Mark, line_of
-from client_sdk.bots.report import DETAILS_MAX, Tally, as_json, as_text
+from client_sdk.bots.report import DETAILS_MAX, DETAILS_OF_A_KIND_MAX, Tally, as_json, as_text
 
 KEYS = {
     "patrons", "tables", "rounds", "bets", "acks", "refusals", "mismatches", "lost_acks", "reconnects", "ack_ms",
@@ -57,23 +57,19 @@ def test_what_makes_a_run_unclean(tally: Tally, spoil: Callable[[Tally], None]) 
     assert list(as_text(tally))[-1] == "NOT CLEAN"
 
 
-def test_all_mismatches_are_counted_and_the_first_are_told(tally: Tally) -> None:
-    tally.add(mismatch(number) for number in range(DETAILS_MAX + 5))
+def test_all_mismatches_are_counted_and_the_first_of_each_kind_are_told(tally: Tally) -> None:
+    for kind in (Kind.STACK, Kind.CARD, Kind.PAYOUT, Kind.SEQ):
+        tally.add(Mismatch(kind, "royal-1", number, "one too many") for number in range(DETAILS_MAX))
     tally.failures += ["bot-0001: hangs"] * (DETAILS_MAX + 3)
     report = json.loads(as_json(tally))
-    assert report["mismatches"] == DETAILS_MAX + 5
+    assert report["mismatches"] == 4 * DETAILS_MAX
     assert len(report["mismatch_details"]) == 2 * DETAILS_MAX
+    assert Counter(detail.split()[0] for detail in report["mismatch_details"][:DETAILS_MAX]) == {
+        "stack": DETAILS_OF_A_KIND_MAX,
+        "card": DETAILS_OF_A_KIND_MAX,
+        "payout": DETAILS_MAX - 2 * DETAILS_OF_A_KIND_MAX,
+    }
     text = "\n".join(as_text(tally))
     assert text.count("MISMATCH") == text.count("FAILED") == DETAILS_MAX
-    assert "and 5 more: {'stack': 25}" in text
+    assert "and 60 more: {'stack': 20, 'card': 20, 'payout': 20, 'seq': 20}" in text
     assert "and 3 more" in text
-
-
-def test_the_progress_line_tells_counts_and_rates(tally: Tally) -> None:
-    tally.seats = 2
-    line = line_of(tally, Mark(at_seconds=1.0, acts=23, events=50))
-    assert "seats 2/2" in line
-    assert "acts/s 20 " in line
-    assert "events/s 50 " in line
-    assert "refusals 3" in line
-    assert "mismatches 0" in line

@@ -268,6 +268,19 @@ async def test_more_requests_than_may_wait_are_refused_here() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
+async def test_a_number_that_no_message_holds_is_the_callers_mistake_alone() -> None:
+    async def accept(peer: Peer) -> None:
+        await sit(peer)
+        await peer.receipt(await peer.take("place"))
+
+    async with ScriptedHouse(accept) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        with pytest.raises(OverflowError):
+            await table.place(Spot.BANKER, 2**70)
+        assert (await table.place(Spot.BANKER, 100)).stack == 9_900
+        assert len(house.peers) == 1
+
+
 async def test_an_answer_about_another_table_is_a_mismatch() -> None:
     async def crossed(peer: Peer) -> None:
         await sit(peer)

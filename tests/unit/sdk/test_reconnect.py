@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from client_sdk.client import connect
 from client_sdk.exceptions import Disconnected, ProtocolMismatch, TokenRefused, UnknownTable
@@ -12,7 +13,7 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol.errors import CloseCode, ErrorCode
 from client_sdk.protocol.messages import SeatFreed, SeatTakenOver, Snapshot, TableIdled
 from client_sdk.settings import Settings
-from tests.unit.sdk.builders import TABLE, seat, view
+from tests.unit.sdk.builders import TABLE, rules, seat, view
 from tests.unit.sdk.scripted import (
     BETTING,
     PATRON,
@@ -239,6 +240,21 @@ async def test_a_gap_that_a_resume_does_not_fill_is_bridged_by_a_snapshot() -> N
         assert table.mirror.seq == 45
 
 
+@pytest.mark.parametrize("code", [ErrorCode.INTERNAL, ErrorCode.STORE_AWAY])
+async def test_a_resume_that_fails_for_now_keeps_the_seat(code: ErrorCode) -> None:
+    async def fail_first(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.refuse(await peer.take("join"), code)
+        await peer.resume(await peer.take("join"), seat())
+
+    async with ScriptedHouse(sit, fail_first) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        house.peers[0].drop()
+        await house.connections(2)
+        await until(lambda: table.is_followed)
+        assert table.is_seated
+
+
 async def test_a_resume_without_an_answer_drops_the_line() -> None:
     async def deaf(peer: Peer) -> None:
         await peer.welcome()
@@ -355,6 +371,44 @@ async def test_a_seat_that_was_taken_over_is_only_watched_again() -> None:
         await until(lambda: table.is_followed)
         assert types_of(house.peers[1])[:2] == ["hello", "watch"]
         ready.cancel()
+
+
+async def test_a_seat_that_was_freed_meanwhile_is_told_and_watched() -> None:
+    async def freed(peer: Peer) -> None:
+        await peer.welcome(wallet=10_500)
+        await peer.resume(await peer.take("watch"))
+
+    async def sit_shortly(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.seat(replace(BETTING, rules=rules(grace_ms=0)), seat(), wallet=500)
+
+    async with ScriptedHouse(sit_shortly, freed) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        house.peers[0].drop()
+        assert await read(table, 1) == [SeatFreed(table=TABLE, reason="away", wallet=None)]
+        await until(lambda: table.is_followed)
+        assert (table.is_seated, client.wallet) == (False, 10_500)
+        assert types_of(house.peers[1]) == ["hello", "watch"]
+
+
+async def test_a_seat_that_may_be_gone_is_looked_for_and_then_taken() -> None:
+    async def there(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.resume(await peer.take("watch"), seat())
+        await peer.resume(await peer.take("join"), seat())
+        await peer.receipt(await peer.take("ready"))
+
+    async def sit_shortly(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.seat(replace(BETTING, rules=rules(grace_ms=0)), seat())
+        await peer.take("ready")
+        peer.drop()
+
+    async with ScriptedHouse(sit_shortly, there) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        await table.ready()
+        assert types_of(house.peers[1]) == ["hello", "watch", "join", "ready"]
+        assert table.is_seated
 
 
 async def test_a_seat_that_is_refused_is_told_and_watched() -> None:

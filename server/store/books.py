@@ -1,0 +1,86 @@
+"""What an audit reads: everything that a table or a wallet has counted, each slot at one instant. Writes nothing."""
+
+from collections.abc import AsyncIterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+import msgpack
+
+from server.store import keys
+from server.store.driver import Driver, Script
+
+_TABLE: Final = Script("audit_table", "_table")
+_WALLET: Final = Script("audit_wallet", "_wallet")
+SCAN_COUNT: Final = 500
+
+
+class TableBook(NamedTuple):
+    """A table's money, minor units. By patron: `taken` was bought in, `given` cashed out, `leaving` is on its way
+    home."""
+
+    bought_in: int
+    cashed_out: int
+    house: int
+    stacks: int
+    open_bets: int
+    taken: dict[str, int]
+    given: dict[str, int]
+    leaving: dict[str, int]
+
+
+class WalletBook(NamedTuple):
+    """A wallet's money, minor units. By table: `given` was bought in, `taken` cashed out, `leaving` is on its way
+    there."""
+
+    balance: int
+    put_in: int
+    given: dict[str, int]
+    taken: dict[str, int]
+    leaving: dict[str, int]
+
+
+class Books:
+    """The books of one store."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def table(self, table: str) -> TableBook:
+        """Read a table's book. Raises `Refused` UNKNOWN_TABLE."""
+        answer = await self._driver.run(_TABLE, keys.table_keys(table))
+        bought_in, cashed_out, house, stacks, open_bets, packed_transfers, packed_leaving = answer[2:]
+        transfers = msgpack.unpackb(packed_transfers) or {}
+        return TableBook(
+            bought_in,
+            cashed_out,
+            house,
+            stacks,
+            open_bets,
+            {patron: taken for patron, (taken, _) in transfers.items()},
+            {patron: given for patron, (_, given) in transfers.items()},
+            msgpack.unpackb(packed_leaving) or {},
+        )
+
+    async def wallet(self, patron: str) -> WalletBook:
+        """Read a wallet's book. Raises `Refused` UNKNOWN_PATRON."""
+        _, balance, put_in, *flat = await self._driver.run(_WALLET, (keys.wallet_key(patron),))
+        kept: dict[str, dict[str, str]] = {"out_total": {}, "in_total": {}, "out_amount": {}, "out_answer": {}}
+        for name, value in zip(flat[::2], flat[1::2], strict=True):
+            kind, _, table = name.decode().partition(":")
+            kept[kind][table] = value.decode()
+        return WalletBook(
+            balance,
+            put_in,
+            {table: int(total) for table, total in kept["out_total"].items()},
+            {table: int(total) for table, total in kept["in_total"].items()},
+            {table: int(kept["out_amount"][table]) for table, answer in kept["out_answer"].items() if answer == ""},
+        )
+
+    async def patrons(self) -> AsyncIterator[str]:
+        """List everybody who has a wallet, each once."""
+        seen: set[str] = set()
+        async for key in self._driver.scan(keys.WALLETS_PATTERN, SCAN_COUNT):
+            patron = unquote(key.removeprefix(keys.WALLETS_PREFIX).removesuffix("}"))
+            if patron not in seen:
+                seen.add(patron)
+                yield patron

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from server.embedded import EmbeddedError, EmbeddedValkey
+from server.embedded.config import ending_with_us
 from server.node import Node, running
 from server.settings import Settings
 from server.store.driver import Driver
@@ -113,8 +114,7 @@ async def _company(stack: AsyncExitStack, settings: Settings, address: str) -> N
     if not settings.demo_bots:
         return
     bots = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "client_sdk.bots.demo"),
+        *ending_with_us(sys.executable, "-m", "client_sdk.bots.demo"),
         *("--url", address),
         *("--per-table", str(settings.demo_bots)),
         *("--tokens", str(settings.data / "demo-bots.json")),

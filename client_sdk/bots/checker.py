@@ -10,12 +10,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from client_sdk.bots.acts import House, house_of
-from client_sdk.bots.findings import Kind, Mismatch
+from client_sdk.bots.findings import Found, Kind, Mismatch
+from client_sdk.bots.rules_told import rules_found
 from client_sdk.bots.shoe_record import ShoeRecord
+from client_sdk.bots.table_sums import paid_found, totals_found
 from client_sdk.game.cards import CARDS_PER_DECK, Card, card_value, hand_total
-from client_sdk.game.settlement import settle_bet
-from client_sdk.game.tableau import Outcome, Side, decide, is_natural, next_side
-from client_sdk.game.variants import VARIANTS, Spot
+from client_sdk.game.tableau import Side, decide, is_natural, next_side
 from client_sdk.protocol.messages import (
     AnyNumbered,
     BettingClosed,
@@ -30,7 +30,6 @@ from client_sdk.protocol.messages import (
     ShoeEnded,
     ShoeStarted,
     TableIdled,
-    TableRules,
     TableView,
 )
 
@@ -68,8 +67,6 @@ _STAGE_OF_PHASE: Final = {
     "dealing": Stage.DEALING,
     "settling": Stage.SETTLING,
 }
-
-Found = list[tuple[Kind, str]]
 
 
 class TableChecker:
@@ -174,7 +171,7 @@ class TableChecker:
             found.append((Kind.ROUND, f"closed early at {event.closed_at_ms}, due at {closes_at_ms}"))
         if closes_at_ms is not None and not event.early and event.closed_at_ms < closes_at_ms:
             found.append((Kind.ROUND, f"closed at {event.closed_at_ms}, before {closes_at_ms}, and not called early"))
-        found += _totals_found(event, self._rules)
+        found += totals_found(event, self._rules)
         self._closed = event
         return found
 
@@ -229,7 +226,7 @@ class TableChecker:
     def _round_settled(self, event: RoundSettled) -> Found:
         found: Found = []
         if self._closed is not None and (self._outcome is not None or self._is_void):
-            found += _paid_found(event, self._closed, self._outcome, self._house)
+            found += paid_found(event, self._closed, self._outcome, self._house)
         if event.next_at_ms < self._shown_at_ms:
             found.append((Kind.ROUND, "the next round may open before this one is shown"))
         if self._is_whole_round:
@@ -278,62 +275,6 @@ _CHECKS: Final[dict[type[Any], Callable[[TableChecker, Any], Found]]] = {
 }
 
 
-def rules_found(rules: TableRules) -> Found:
-    """Compare the rules that a table told with those of the variant it names."""
-    variant = VARIANTS.get(rules.variant)
-    if variant is None:
-        return []  # a house of its own: nothing to compare with
-    told = house_of(rules).variant
-    pairs = [
-        ("decks", told.decks, variant.decks),
-        ("shuffles_every_round", told.shuffles_every_round, variant.shuffles_every_round),
-        ("commission_bp", told.commission_bp, variant.commission_bp),
-        ("tie_pays", told.tie_pays, variant.tie_pays),
-        ("spots", told.spots, variant.spots),
-        ("forbidden_pairs", set(told.forbidden_pairs), set(variant.forbidden_pairs)),
-    ]
-    return [
-        (Kind.RULES, f"{name} is {at_table}, {variant.name} has {right}")
-        for name, at_table, right in pairs
-        if at_table != right
-    ]
-
-
 def _any_next_stage(event: AnyNumbered) -> Stage:
     """Go where the event leads from its usual place, so that one wrong order is told once."""
     return next(iter(_NEXT_STAGE[type(event)].values()))
-
-
-def _totals_found(event: BettingClosed, rules: TableRules) -> Found:
-    """Check the sums of a closed betting against the limits of the table."""
-    found: Found = []
-    laid = {spot: amount for spot, amount in event.totals.items() if amount}
-    if unknown := [spot for spot in laid if spot not in rules.maximums]:
-        found.append((Kind.ROUND, f"bets lie on {unknown}, which this house does not have"))
-    if bool(laid) is not bool(event.bettors):
-        found.append((Kind.ROUND, f"{event.bettors} patrons laid {laid}"))
-    for spot, amount in laid.items():
-        if not rules.minimum <= amount <= event.bettors * rules.maximums.get(spot, 0):
-            found.append((Kind.ROUND, f"{amount} on {spot} by {event.bettors} patrons is outside the limits"))
-    return found
-
-
-def _paid_found(event: RoundSettled, closed: BettingClosed, outcome: Outcome | None, house: House) -> Found:
-    """Check what was paid in all: the sums settled as one bet a spot, less at most a rounded unit for each patron.
-
-    The commission is rounded up per patron, so many bets bring up to one unit each less than their sum would; a cap
-    on wins is per bet too and can only lower what is paid. Without an outcome (a void round) all stakes came back.
-    """
-    found: Found = []
-    if event.settled != closed.bettors:
-        found.append((Kind.UNSETTLED, f"{event.settled} patrons were settled, {closed.bettors} had bets"))
-    laid = {spot: amount for spot, amount in closed.totals.items() if amount and spot in house.variant.spots}
-    if outcome is None:
-        lowest = highest = sum(laid.values())
-    else:
-        highest = sum(settle_bet(house.variant, spot, amount, outcome).payout for spot, amount in laid.items())
-        rounding = closed.bettors if outcome is Outcome.BANKER and laid.get(Spot.BANKER) else 0
-        lowest = highest - rounding if house.limits.win_max is None else 0
-    if not lowest <= event.paid <= highest:
-        found.append((Kind.PAYOUT, f"{event.paid} was paid on {closed.totals}, the rules give {highest}"))
-    return found

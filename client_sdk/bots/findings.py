@@ -6,6 +6,7 @@ This module must never decide anything. Read next: `checker` and `ledger`, which
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 
 class Kind(StrEnum):
@@ -49,6 +50,10 @@ class Kind(StrEnum):
     """A round was settled a second time."""
     TOO_EARLY = "too_early"
     """A result was told before the cards were."""
+
+
+Found: TypeAlias = list[tuple[Kind, str]]
+"""What a check found in one event, before it is known whose event it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from random import Random
 from typing import Final
 
 import client_sdk
-from client_sdk.bots.bot import Bot, Plan, failure_of
+from client_sdk.bots.bot import Bot
 from client_sdk.bots.orders import Orders
+from client_sdk.bots.plan import Plan
 from client_sdk.bots.report import Tally
 from client_sdk.bots.strategies import STRATEGIES
 from client_sdk.bots.witness import Witness
@@ -115,7 +116,10 @@ class Fleet:
         try:
             await bot.run(tables, self._witnesses, ramp)
         except (PuntoError, ExceptionGroup) as error:
-            self.tally.failures.append(failure_of(bot, _first_leaf(error)))
+            leaf = _first_leaf(error)
+            if not isinstance(leaf, PuntoError):
+                raise  # a fault of ours: the whole run ends by it
+            self.tally.failures.append(f"{bot.progress}: {leaf}")
 
     async def _count_reconnects(self) -> None:
         """Count the bots that were away and are back."""

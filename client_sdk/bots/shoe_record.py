@@ -6,7 +6,7 @@ Pure. Read next: `client_sdk.game.fairness`.
 
 from dataclasses import dataclass, field
 
-from client_sdk.bots.findings import Kind
+from client_sdk.bots.findings import Found, Kind
 from client_sdk.game.cards import card_of_index
 from client_sdk.game.fairness import commitment, shuffle
 from client_sdk.protocol.messages import (
@@ -18,8 +18,6 @@ from client_sdk.protocol.messages import (
     ShoeView,
     TableRules,
 )
-
-Found = list[tuple[Kind, str]]
 
 
 @dataclass(slots=True)

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from client_sdk.bots.checker import TableChecker, rules_found
+from client_sdk.bots.checker import TableChecker
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.histogram import Histogram
+from client_sdk.bots.rules_told import rules_found
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (

@@ -53,9 +53,14 @@ def find_binary(directory: Path) -> Path:
 
 
 def command(binary: Path, config_path: Path) -> list[str]:
-    """How Valkey is started; on Linux through `launch.py`, so that it ends when this process does."""
-    valkey = [str(binary), str(config_path)]
+    """How Valkey is started."""
+    return ending_with_us(str(binary), str(config_path))
+
+
+def ending_with_us(*program: str) -> list[str]:
+    """The command line of a program that, on Linux, gets a SIGTERM when this process ends, however it ends
+    (`launch.py`)."""
     if sys.platform != "linux" or not sys.executable:
-        return valkey
+        return list(program)
     launcher = Path(__file__).with_name("launch.py")
-    return [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), *valkey]
+    return [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), *program]

@@ -159,8 +159,9 @@ class Driver:
         """Send to one server; what must go over one connection together goes as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
         if not is_asking and not replicas:
-            return await client.execute_command(*command)  # type: ignore[no-untyped-call]
-        async with client.pipeline(transaction=False) as pipeline:
+            async with _cancellable():
+                return await client.execute_command(*command)  # type: ignore[no-untyped-call]
+        async with _cancellable(), client.pipeline(transaction=False) as pipeline:
             if is_asking:
                 pipeline.execute_command("ASKING")
             pipeline.execute_command(*command)
@@ -183,6 +184,17 @@ class Driver:
         except StoreAway:
             self.look_again()
             raise
+
+
+@asynccontextmanager
+async def _cancellable() -> AsyncIterator[None]:
+    """Keep a cancellation that arrives while the driver sends: on Python 3.11 `asyncio.wait_for`, which it uses, drops
+    it."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    yield
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError
 
 
 def _checked(answer: Answer) -> Answer:

@@ -109,12 +109,11 @@ class Witness:
         """End the betting and leave with exactly the chips of the books."""
         self._betting.cancel()
         await asyncio.wait([self._betting])
-        await self.client.until(lambda: self.client.phase[TABLE] == "settling")
-        await self.client.next("round_settled", table=TABLE)
-        await self.notices_nothing() if not self._betting.done() else None
-        stack = (await self.client.call("watch", table=TABLE))["you"]["stack"]
-        assert stack == ([self._stack] + [each["stack"] for each in self.client.seen("results", table=TABLE)])[-1]
-        await self.client.leave_everywhere()
+        await self.client.until(lambda: self.client.seen("round_settled", round=max(self._bets)))
+        left = await self.client.call("leave", table=TABLE)
+        last = self.client.seen("results", table=TABLE)[-1]
+        assert left["wallet"] == self.client.wallet - self._stack + last["stack"]
+        await self.client.close()
 
 
 class Stranger:
@@ -180,7 +179,7 @@ class Stranger:
         return reply
 
     async def refusal(self, wire: Wire, *, text: bool | None = None) -> tuple[str, str | None, str | None]:
-        """Send anything; returns the name of the error, the field and the request_id, and sees that the line lives on."""
+        """Send anything; returns the error's name, field and request_id, and sees that the line lives on."""
         await self.websocket.send(wire, text=text)
         self.refused += 1
         error = await self.reply()
@@ -189,9 +188,7 @@ class Stranger:
         )
         assert (error["type"], error["code"], error["retry"]) == ("error", int(ErrorCode[error["name"]]), False)
         if self.refused < BAD_MESSAGES_MAX:
-            assert "at_ms" in await self.ask("ping") or not self._count, (
-                "the good message after the bad one is answered"
-            )
+            assert (await self.ask("ping")).get("name") in (None, "HELLO_FIRST"), "a good message after it is answered"
         return error["name"], error["field"], error["request_id"]
 
     async def closed(self) -> int:
@@ -200,9 +197,10 @@ class Stranger:
             try:
                 while True:
                     await self.websocket.recv()
-            except ConnectionClosed as closed:
-                assert closed.rcvd is not None, "a clean close says why"
-                return closed.rcvd.code
+            except ConnectionClosed:
+                code = self.websocket.close_code
+        assert code is not None
+        return code
 
     async def keeps_its_chips(self, table: str = TABLE) -> None:
         """Nothing that was refused has moved anything."""
@@ -218,7 +216,8 @@ async def witness(node: NodeProcess) -> AsyncIterator[Witness]:
     honest = await Witness.sit_down(node.url)
     yield honest
     await honest.get_up()
-    assert not node.output[said_before:], "no warning, no error, no traceback"
+    said = node.output[said_before:]
+    assert not [line for line in said if " error " in line or "Traceback" in line]
 
 
 @pytest_asyncio.fixture(autouse=True, loop_scope="module")
@@ -228,15 +227,15 @@ async def _nobody_else_notices(witness: Witness) -> AsyncIterator[None]:
 
 
 async def all_refused(
-    url: str, subprotocol: str, wires: Iterable[Wire], expected: set[tuple[str, str | None, str | None]]
+    url: str, subprotocol: str, wires: Iterable[Wire], expected: tuple[str, str | None, str | None]
 ) -> None:
-    """Send each of them from a seat; each is refused in one of the expected ways and moves nothing."""
+    """Send each of them from a seat; each is refused as expected (name, field, request_id) and moves nothing."""
     waiting = list(wires)
     while waiting:
         async with await Stranger.seated(url, subprotocol) as stranger:
             batch, waiting = waiting[: BAD_MESSAGES_MAX - 1], waiting[BAD_MESSAGES_MAX - 1 :]
             for wire in batch:
-                assert await stranger.refusal(wire) in expected, wire
+                assert await stranger.refusal(wire) == expected, wire
             await stranger.keeps_its_chips()
 
 
@@ -300,28 +299,29 @@ NOT_JSON: Final = [
     GOOD_JSON.replace("bad", "\\udfff"),
     "[" * 4_000 + "]" * 4_000,
     GOOD_JSON.replace("100", "[" * 2_000 + "]" * 2_000),
-    '{"a":' * 3_000 + "1" + "}" * 3_000,
+    '{"a":' * 2_500 + "1" + "}" * 2_500,
 ]
 
 
 async def test_what_is_not_msgpack(node_url: str) -> None:
     """BL-130, BL-131, BL-134, BL-135."""
-    await all_refused(node_url, MSGPACK, NOT_MSGPACK, {("NOT_DECODABLE", None, None)})
+    await all_refused(node_url, MSGPACK, NOT_MSGPACK, ("NOT_DECODABLE", None, None))
 
 
 async def test_what_is_not_json(node_url: str) -> None:
     """BL-131, BL-135, BL-140."""
-    await all_refused(node_url, JSON, NOT_JSON, {("NOT_DECODABLE", None, None)})
+    await all_refused(node_url, JSON, NOT_JSON, ("NOT_DECODABLE", None, None))
 
 
 async def test_what_is_no_map_of_texts(node_url: str) -> None:
     """BL-131, BL-133: whole-number keys, bytes, repeated keys, and values that are no map."""
     place = list(PLACE.items())
     deep = raw_map(*place, ("x", raw_map((0, 0))))
-    keys = [raw_map(*place, (key, 1)) for key in (0, 2**63, b"chip", 1.5, None, [], msgpack.ExtType(1, b"\0"))]
+    strange: list[Any] = [0, 2**63, b"chip", 1.5, None, [], msgpack.ExtType(1, b"\0")]
+    keys = [raw_map(*place, (key, 1)) for key in strange]
     repeated = [raw_map(*place, ("chip", CHIP)), raw_map(*place, ("x", raw_map(("a", 1), ("a", 1))))]
     others = [packed(value) for value in (None, 7, "hello", b"hello", [PLACE], msgpack.Timestamp(1), True)]
-    refused = {("NOT_A_MESSAGE", None, None)}
+    refused = ("NOT_A_MESSAGE", None, None)
     await all_refused(node_url, MSGPACK, [*keys, deep, *repeated, *others, nested(600)], refused)
     texts = [
         "null",
@@ -338,7 +338,7 @@ async def test_what_is_no_map_of_texts(node_url: str) -> None:
 async def test_the_other_kind_of_frame(node_url: str, subprotocol: str) -> None:
     """Text where binary is spoken, and the reverse; whatever is in it."""
     wires: list[Wire] = ["", "{}", GOOD_JSON] if subprotocol == MSGPACK else [b"", GOOD, b"\xff"]
-    await all_refused(node_url, subprotocol, wires, {("WRONG_FRAME", None, None)})
+    await all_refused(node_url, subprotocol, wires, ("WRONG_FRAME", None, None))
 
 
 # --- messages that are no request -------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ async def test_made_up_messages(node_url: str, subprotocol: str) -> None:
     """BL-045, BL-052: nobody ends a phase, deals or settles by saying so."""
     made_up = [{**PLACE, "type": kind} for kind in (*MADE_UP, *FROM_SERVERS, "", "PLACE", None, 7, ["place"], {"a": 1})]
     wires = [json.dumps(each) if subprotocol == JSON else packed(each) for each in made_up]
-    await all_refused(node_url, subprotocol, wires, {("UNKNOWN_TYPE", "type", "bad")})
+    await all_refused(node_url, subprotocol, wires, ("UNKNOWN_TYPE", "type", "bad"))
 
 
 @BOTH
@@ -376,7 +376,7 @@ async def test_made_up_fields(node_url: str, subprotocol: str, witness: Witness)
         for request in (PLACE, {"type": "leave", "request_id": "bad", "table": TABLE}):
             message = {**request, **fields}
             wire: Wire = json.dumps(message) if subprotocol == JSON else packed(message)
-            await all_refused(node_url, subprotocol, [wire], {("BAD_FIELD", name, "bad")})
+            await all_refused(node_url, subprotocol, [wire], ("BAD_FIELD", name, "bad"))
 
 
 @BOTH
@@ -391,14 +391,14 @@ async def test_fields_that_do_not_fit(node_url: str, subprotocol: str) -> None:
         messages = [{**PLACE, field: value} for value in values]
         messages.append({name: value for name, value in PLACE.items() if name != field})
         wires = [json.dumps(each) if subprotocol == JSON else packed(each) for each in messages]
-        await all_refused(node_url, subprotocol, wires, {("BAD_FIELD", field, "bad")})
+        await all_refused(node_url, subprotocol, wires, ("BAD_FIELD", field, "bad"))
 
 
 async def test_request_ids_that_can_be_none(node_url: str) -> None:
     """What can't be an id is not told back, whatever is in it (BL-135)."""
     bad = [None, 7, True, "", "a b", "a\n", "a\x00", "é", "‮a", "x" * 65, [], {}, b"bad", msgpack.ExtType(5, b"\0")]
     wires = [packed({**PLACE, "request_id": value}) for value in bad]
-    await all_refused(node_url, MSGPACK, wires, {("BAD_FIELD", "request_id", None)})
+    await all_refused(node_url, MSGPACK, wires, ("BAD_FIELD", "request_id", None))
 
 
 # --- amounts ----------------------------------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ AMOUNTS: Final[list[tuple[Message, str]]] = [
 @pytest.mark.parametrize(("message", "field"), AMOUNTS, ids=["chip", "buy_in"])
 async def test_amounts_that_are_none(node_url: str, message: Message, field: str) -> None:
     """BL-137 to BL-141: one code for all of them, before any sum is formed."""
-    refused = {("BAD_AMOUNT", field, "bad")}
+    refused = ("BAD_AMOUNT", field, "bad")
     amounts = [*BAD_AMOUNTS, *([0] if field == "chip" else [])]
     wires = [packed({**message, field: amount}) for amount in [*amounts, *ONLY_MSGPACK]]
     if field == "chip":
@@ -514,15 +514,16 @@ async def test_acts_without_a_table_or_a_seat(node_url: str, witness: Witness) -
 
 
 async def test_more_acts_than_a_seat_may(node_url: str) -> None:
-    """A burst of 450: the first 400 are judged, the others are told so, and the connection goes on."""
+    """The first 400 of a round are judged, the next are told so, and the connection goes on."""
     async with await Stranger.seated(node_url) as stranger:
-        names = []
-        for start in range(0, 450, 50):
-            for number in range(start, start + 50):
+        names: list[str] = []
+        while "TOO_MANY_ACTS" not in names:
+            assert len(names) < 2_000, "far more than a seat may, in however many rounds this took"
+            for number in range(len(names), len(names) + 50):
                 await stranger.websocket.send(packed({**PLACE, "request_id": f"a{number}", "round": 2**40}))
             names += [(await stranger.reply())["name"] for _ in range(50)]
         judged = names.index("TOO_MANY_ACTS")
-        assert judged >= 400, "a new round begins the count anew"
+        assert judged >= 400, "and more where a new round began the count anew"
         assert set(names[:judged]) == {"ROUND_OVER"}
         await stranger.keeps_its_chips()
 
@@ -531,11 +532,12 @@ async def test_more_acts_than_a_seat_may(node_url: str) -> None:
 
 
 async def test_frames_that_are_too_long(node_url: str) -> None:
-    """1009, whole or in fragments; the greatest one that may be is read."""
+    """1009, whole, in fragments or in too many of them; the greatest one that may be is read."""
     too_long: list[Wire] = [
         b"\x00" * (FRAME_BYTES_MAX + 1),
         [b"\x00" * 10_000, b"\x00" * 10_000],
         [b"\x00" * 1_000] * 17,
+        [b"\x00"] * 5_000,
         nested(200_000),
         bet_with(nested(200_000)),
     ]
@@ -546,7 +548,7 @@ async def test_frames_that_are_too_long(node_url: str) -> None:
     async with await Stranger.seated(node_url, JSON) as stranger:
         await stranger.websocket.send("[" * 100_000 + "]" * 100_000)
         assert await stranger.closed() == 1009
-    await all_refused(node_url, MSGPACK, [b"\x00" * FRAME_BYTES_MAX], {("NOT_DECODABLE", None, None)})
+    await all_refused(node_url, MSGPACK, [b"\x00" * FRAME_BYTES_MAX], ("NOT_DECODABLE", None, None))
 
 
 async def test_fragments_of_one_message_are_one_message(node_url: str) -> None:
@@ -612,7 +614,7 @@ async def test_announced_elements_take_no_memory(node: NodeProcess) -> None:
         return await asyncio.to_thread(resident_kib, node.pid)
 
     before = await announce_often(50)  # what a first use takes once is taken then
-    assert await announce_often(200) < before + 8 * 1024
+    assert await announce_often(200) < before + 4 * 1024
 
 
 # --- names and secrets ------------------------------------------------------------------------------------------------
@@ -635,7 +637,7 @@ CLEANED: Final = {
     "x" * 24: "x" * 24,
     "\x00" * 200 + "Ada": "Ada",
 }
-NO_NAMES: Final = ["", " ", "\x00", "\u202e", "\u200d\u200d", "\u3164", "\u2800", "\ue000", "x" * 25, "﷽﷽"]
+NO_NAMES: Final = ["", " ", "\x00", "\u202e", "\u200d\u200d", "\u3164", "\u2800", "\ue000", "x" * 25, "ﷺﷺ"]
 
 
 @BOTH
@@ -666,7 +668,7 @@ async def test_names_that_are_no_text(node_url: str) -> None:
         )
     async with await Stranger.open(node_url, JSON) as stranger:
         for text in ("\\ud800", "\\udc00\\ud800", "a\\udfff"):
-            wire = '{"type":"hello","request_id":"bad","name":"%s"}' % text
+            wire = f'{{"type":"hello","request_id":"bad","name":"{text}"}}'
             assert await stranger.refusal(wire) == ("NOT_DECODABLE", None, None)
 
 

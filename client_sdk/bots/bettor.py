@@ -1,0 +1,146 @@
+"""Lays a bot's bets: whenever betting opens it carries out the strategy's acts, one after the other.
+
+Each answer goes to the seat, which compares it with what the rules foretold; here it is only timed and counted.
+Read next: `seat`.
+"""
+
+import asyncio
+import time
+from random import Random
+from typing import Final
+
+from client_sdk.bots.acts import Act, Clear, Double, Place, Ready, Rebet, Undo
+from client_sdk.bots.chair import Chair
+from client_sdk.bots.findings import Kind, Mismatch
+from client_sdk.bots.ledger import LATE_CODES
+from client_sdk.bots.plan import Plan
+from client_sdk.bots.report import Tally
+from client_sdk.bots.seat import Seat
+from client_sdk.bots.strategies import cheapest_bet
+from client_sdk.exceptions import Disconnected, Refused, TimedOut
+from client_sdk.protocol.messages import Receipt
+from client_sdk.table import Table
+
+SPREAD_MS_MAX: Final = 1_000
+"""Bots begin to bet at different moments: up to this long after the opening, and within a third of the betting time."""
+LATE_ACT_SHARE: Final = 0.05
+"""How often a busy bot tries a bet just after no more bets, which must be refused."""
+
+
+class Bettor:
+    """The acts of one bot at its table."""
+
+    def __init__(self, plan: Plan, table: Table, seat: Seat, chair: Chair, tally: Tally, rng: Random) -> None:
+        self._plan = plan
+        self._table = table
+        self._seat = seat
+        self._chair = chair
+        self._tally = tally
+        self._rng = rng
+        self._opened = asyncio.Event()
+        self._closed_round: int | None = None
+        self._closed = asyncio.Event()
+
+    def betting_opened(self) -> None:
+        """A round takes bets now; a round that is still being bet on is let go."""
+        self._opened.set()
+
+    def betting_closed(self, round: int) -> None:
+        """No more bets in this round. Now and then one is tried all the same."""
+        if self._plan.acts_late and self._rng.random() < LATE_ACT_SHARE:
+            self._closed_round = round
+            self._closed.set()
+
+    async def keep_betting(self) -> None:
+        """Bet in every round, until cancelled."""
+        while True:
+            await self._opened.wait()
+            self._opened.clear()
+            spread_ms = min(SPREAD_MS_MAX, self._table.mirror.rules.betting_ms / 3)
+            await asyncio.sleep(self._rng.random() * spread_ms / 1000)
+            await self._bet()
+
+    async def keep_acting_late(self) -> None:
+        """Try a bet that comes too late by all means, whenever asked to, until cancelled."""
+        while True:
+            await self._closed.wait()
+            self._closed.clear()
+            if self._seat.is_seated and self._closed_round is not None:
+                await self._act_late(self._closed_round)
+
+    async def _bet(self) -> None:
+        """Carry out the acts for the round that is open, and stop where one went without an answer."""
+        seat, ledger = self._seat, self._seat.ledger
+        if not seat.is_seated:
+            await self._chair.sit_again(self._table, seat)
+        round = ledger.round
+        if not seat.is_seated or ledger.is_settled(round):
+            return
+        if ledger.holding.stack < cheapest_bet(seat.house) and not ledger.holding.layout.acts:
+            await self._chair.buy_more(self._table, seat)
+        for act in self._acts_of(round):
+            if ledger.round != round or not ledger.is_sure or not await self._act(act, round):
+                return
+
+    def _acts_of(self, round: int) -> list[Act]:
+        acts = self._plan.strategy(self._seat.house, self._seat.ledger.holding, round, self._rng)
+        if self._plan.presses_ready:
+            return [*acts, Ready()]
+        return [act for act in acts if not isinstance(act, Ready)]
+
+    async def _act(self, act: Act, round: int) -> bool:
+        """Send one act and have the answer compared. False where there was none, or the round is over."""
+        seat, tally = self._seat, self._tally
+        foreseen = seat.begin(act)
+        tally.acts += 1
+        began = time.perf_counter()
+        try:
+            receipt = await _send(self._table, act, round)
+        except Refused as refused:
+            tally.ack_ms.add((time.perf_counter() - began) * 1000)
+            tally.refusals[refused.name] += 1
+            if refused.retry:
+                return False  # "not now" until the call's end: undecided, like no answer
+            tally.add(seat.refused(foreseen, refused.name, refused.arrived_at_ms, refused.closed_at_ms))
+            return refused.name not in LATE_CODES
+        except (TimedOut, Disconnected):
+            tally.unanswered += 1
+            return False
+        tally.ack_ms.add((time.perf_counter() - began) * 1000)
+        tally.acks += 1
+        tally.add(seat.accepted(foreseen, receipt))
+        return True
+
+    async def _act_late(self, round: int) -> None:
+        seat, tally, house = self._seat, self._tally, self._seat.house
+        tally.acts += 1
+        try:
+            receipt = await self._table.place(house.variant.spots[0], house.limits.chips[0], round=round)
+        except Refused as refused:
+            tally.refusals[refused.name] += 1
+            tally.add(seat.refused_late(round, refused.name, refused.arrived_at_ms, refused.closed_at_ms))
+            if not refused.retry and refused.name not in LATE_CODES:
+                self._find(Kind.REFUSED, round, f"an act after the close was refused as {refused.name}")
+        except (TimedOut, Disconnected):
+            tally.unanswered += 1
+        else:
+            self._find(Kind.ACCEPTED, round, f"an act after the close was accepted: {receipt}")
+
+    def _find(self, kind: Kind, round: int, detail: str) -> None:
+        self._tally.add([Mismatch(kind, self._table.id, round, detail, seat=self._plan.name)])
+
+
+async def _send(table: Table, act: Act, round: int) -> Receipt:
+    match act:
+        case Place(spot, chip):
+            return await table.place(spot, chip, round=round)
+        case Undo(spot):
+            return await table.undo(spot, round=round)
+        case Clear():
+            return await table.clear(round=round)
+        case Rebet():
+            return await table.rebet(round=round)
+        case Double():
+            return await table.double(round=round)
+        case Ready():
+            return await table.ready(round=round)

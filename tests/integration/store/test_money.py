@@ -1,0 +1,470 @@
+"""Wallets, and transfers that stop half-way: nothing is lost, nothing doubled, and everything can be driven on."""
+
+from collections.abc import AsyncIterator
+from itertools import product
+from typing import Literal, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis.asyncio import Redis
+
+from client_sdk.protocol.messages import AMOUNT_MAX
+from server.cashier import Cashier, Sitter
+from server.store import keys
+from server.store.driver import Driver
+from server.store.errors import Refused, StoreAway, StoreRefused
+from server.store.tables import ActLine, Tables
+from server.store.wallets import BuyIn, Wallet, Wallets
+from tests.integration.store.checks import NODE, Ledger, Owner, fresh_id, refusal_of
+from tests.integration.store.faults import Fault, FaultyDriver, Mode
+from tests.support.table_rules import rules_of
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+STEPS = list(product(range(3), MODES))
+
+
+@pytest.fixture
+async def faulty(store_url: str) -> AsyncIterator[FaultyDriver]:
+    async with FaultyDriver(store_url) as opened:
+        yield opened
+
+
+def sitter(patron: str, connection: str = "c1") -> Sitter:
+    return Sitter(patron, patron.title(), False, NODE, connection)
+
+
+async def balance_of(wallets: Wallets, patron: str) -> int:
+    wallet = await wallets.read(patron)
+    assert wallet is not None
+    return wallet.balance
+
+
+# --- Wallets ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_wallet_is_opened_once(wallets: Wallets, ledger: Ledger) -> None:
+    assert await wallets.create("p", "Pia", True, "abc", 1_000) == 1_000
+    before = await ledger.contents()
+    assert await refusal_of(wallets.create("p", "Other", False, "def", 5)) == "WALLET_EXISTS"
+    assert await ledger.contents() == before
+    assert await wallets.read("p") == Wallet(1_000, "Pia", True, "abc", 0, 0)
+    await ledger.check_all([], ["p"])
+
+
+async def test_bl_105_a_missing_wallet_is_an_error_never_a_new_one(wallets: Wallets, ledger: Ledger) -> None:
+    """BL-105: no verb but `create` makes a wallet."""
+    before = await ledger.contents()
+    assert await wallets.read("ghost") is None
+    assert await refusal_of(wallets.give_buy_in("ghost", "t", "r", 1)) == "UNKNOWN_PATRON"
+    assert await refusal_of(wallets.close_buy_in("ghost", "t", 1, "ok")) == "UNKNOWN_PATRON"
+    assert await refusal_of(wallets.take_cash_out("ghost", "t", 1, 5)) == "UNKNOWN_PATRON"
+    assert await ledger.contents() == before
+
+
+async def test_give_buy_in_and_its_refusals_in_their_order(wallets: Wallets, ledger: Ledger) -> None:
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    before = await ledger.contents()
+    assert await refusal_of(wallets.give_buy_in("p", "t", "r1", 1_001)) == "INSUFFICIENT_WALLET"
+    assert await ledger.contents() == before
+    assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "")
+    assert await wallets.read("p", "t") == Wallet(700, "Pia", False, "abc", 1, 300)
+    assert await wallets.read("p", "u") == Wallet(700, "Pia", False, "abc", 0, 0)
+    before = await ledger.contents()
+    assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "")
+    assert await refusal_of(wallets.give_buy_in("p", "t", "r1", 301)) == "REQUEST_REUSED"
+    with pytest.raises(Refused) as refused:
+        await wallets.give_buy_in("p", "t", "r2", 10_000)
+    assert (refused.value.code, refused.value.details) == ("OPEN", (1, 300))
+    assert await ledger.contents() == before
+    assert await wallets.give_buy_in("p", "u", "r1", 700) == BuyIn(1, 700, "")  # another table is another pair
+    await ledger.check_all([], [])
+
+
+async def test_close_buy_in_by_the_tables_answer_once(wallets: Wallets, ledger: Ledger) -> None:
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    await wallets.give_buy_in("p", "t", "r1", 300)
+    before = await ledger.contents()
+    assert await wallets.close_buy_in("p", "t", 2, "TABLE_FULL") == 700
+    assert await wallets.close_buy_in("p", "u", 1, "TABLE_FULL") == 700
+    assert await ledger.contents() == before
+    assert await wallets.close_buy_in("p", "t", 1, "TABLE_FULL") == 1_000
+    before = await ledger.contents()
+    for answer in ("TABLE_FULL", "ok"):
+        assert await wallets.close_buy_in("p", "t", 1, answer) == 1_000
+    assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "TABLE_FULL")
+    assert await ledger.contents() == before
+    assert await wallets.give_buy_in("p", "t", "r2", 300) == BuyIn(2, 300, "")
+    assert await wallets.close_buy_in("p", "t", 2, "ok") == 700
+    assert await wallets.close_buy_in("p", "t", 2, "TABLE_FULL") == 700
+    assert await wallets.give_buy_in("p", "t", "r2", 300) == BuyIn(2, 300, "ok")
+    assert await balance_of(wallets, "p") == 700
+
+
+async def test_take_cash_out_once(wallets: Wallets, ledger: Ledger) -> None:
+    await wallets.create("p", "Pia", False, "abc", 10)
+    assert await wallets.take_cash_out("p", "t", 1, 5) == 15
+    before = await ledger.contents()
+    assert await wallets.take_cash_out("p", "t", 1, 5) == 15
+    assert await wallets.take_cash_out("p", "t", 0, 5) == 15
+    assert await ledger.contents() == before
+    assert await wallets.take_cash_out("p", "t", 2, 5) == 20
+    assert await wallets.take_cash_out("p", "u", 1, 5) == 25
+
+
+async def test_a_wallet_of_sixteen_digits(wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", AMOUNT_MAX)
+    assert (await cashier.sit_down(owner.table, sitter("p"), "r1", 2**52 + 1)).stack == 2**52 + 1
+    assert await cashier.balance("p") == 2**52 - 2
+    await ledger.check_all([owner.table], ["p"])
+    assert await cashier.get_up(owner.table, "p", "c1") == AMOUNT_MAX
+    await ledger.check_all([owner.table], ["p"])
+
+
+# --- The cashier ------------------------------------------------------------------------------------------------------
+
+
+async def test_buy_in_and_cash_out(wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    assert (await cashier.sit_down(owner.table, sitter("p"), "r0", 0)).stack == 0
+    assert (await cashier.sit_down(owner.table, sitter("p"), "r1", 300)).stack == 300
+    assert (await cashier.sit_down(owner.table, sitter("p"), "r1", 300)).stack == 300
+    assert (await cashier.sit_down(owner.table, sitter("p", "c2"), "r1", 300)).connection_before == "c1"
+    assert (await cashier.sit_down(owner.table, sitter("p", "c2"), "r2", 200)).stack == 500
+    assert await cashier.balance("p") == 500
+    assert await refusal_of(cashier.sit_down(owner.table, sitter("p", "c2"), "r3", 501)) == "INSUFFICIENT_WALLET"
+    assert await refusal_of(cashier.sit_down(owner.table, sitter("p", "c2"), "r2", 201)) == "REQUEST_REUSED"
+    assert await refusal_of(cashier.get_up(owner.table, "p", "c1")) == "SEAT_TAKEN_OVER"
+    assert await cashier.get_up(owner.table, "p", "c2") == 1_000
+    assert await refusal_of(cashier.get_up(owner.table, "p", "c2")) == "NOT_SEATED"
+    await ledger.check_all([owner.table], ["p"])
+
+
+async def test_a_full_table_gives_the_money_back_once(
+    wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=1))
+    await owner.seat("other")
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    for _ in range(3):
+        assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), "r1", 300)) == "TABLE_FULL"
+        assert await cashier.balance("p") == 1_000
+    await tables.leave(owner.table, "other")
+    assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), "r1", 300)) == "TABLE_FULL"  # the first answer
+    assert (await cashier.sit_down(owner.table, sitter("p"), "r2", 300)).stack == 300
+    assert await cashier.balance("p") == 700
+    await ledger.check_all([owner.table], ["p"])
+
+
+async def test_an_unknown_table_gives_the_money_back(wallets: Wallets, cashier: Cashier, ledger: Ledger) -> None:
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    nowhere = fresh_id("nowhere")
+    assert await refusal_of(cashier.sit_down(nowhere, sitter("p"), "r1", 300)) == "UNKNOWN_TABLE"
+    assert await cashier.balance("p") == 1_000
+    await ledger.check_all([], ["p"])
+
+
+async def test_get_up_with_bets_waits_for_the_round(
+    wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    await cashier.sit_down(owner.table, sitter("p", "c-p"), "r1", 300)
+    await owner.open_betting()
+    await owner.act("p", "place", "player", 25)
+    assert await cashier.get_up(owner.table, "p", "c-p") is None
+    await ledger.check_all([owner.table], ["p"])
+    await owner.end_round()
+    assert (await cashier.get_up(owner.table, "p") or 0) in (975, 1_000, 1_025)
+    await ledger.check_all([owner.table], ["p"])
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_a_buy_in_that_stopped_anywhere_is_driven_on_under_its_request(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    faulty.arm(Fault(run, mode))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).sit_down(owner.table, sitter("p"), "r1", 300)
+    await ledger.check_all([owner.table], ["p"])
+    assert (await cashier.sit_down(owner.table, sitter("p", "c2"), "r1", 300)).stack == 300
+    await faulty.let_late_runs_through()
+    assert (await cashier.sit_down(owner.table, sitter("p", "c3"), "r1", 300)).stack == 300
+    assert await cashier.balance("p") == 700
+    await ledger.check_all([owner.table], ["p"])
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_a_buy_in_that_stopped_anywhere_is_driven_on_by_the_next_one(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    faulty.arm(Fault(run, mode))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).sit_down(owner.table, sitter("p"), "r1", 300)
+    was_given = not (run == 0 and mode != "after")
+    stack = 400 if was_given else 100
+    assert (await cashier.sit_down(owner.table, sitter("p", "c2"), "r2", 100)).stack == stack
+    assert await cashier.balance("p") == 1_000 - stack
+    await ledger.check_all([owner.table], ["p"])
+    await faulty.let_late_runs_through()
+    await ledger.check_all([owner.table], ["p"])
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_a_refused_buy_in_that_stopped_anywhere_gives_the_money_back_once(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=1))
+    await owner.seat("other")
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    faulty.arm(Fault(run, mode))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).sit_down(owner.table, sitter("p"), "r1", 300)
+    await ledger.check_all([owner.table], ["p"])
+    for request_id in ("r1", "r1", "r2"):
+        assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), request_id, 300)) == "TABLE_FULL"
+        assert await cashier.balance("p") == 1_000
+    await tables.leave(owner.table, "other")  # room for a seat, but that transfer was decided
+    await faulty.let_late_runs_through()
+    await ledger.check_all([owner.table], ["p"])
+    if not (run == 0 and mode == "late"):  # else the first request has only now reached the wallet
+        assert await cashier.balance("p") == 1_000
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_chips_that_were_taken_are_not_refunded_because_the_table_filled_up(
+    faulty: FaultyDriver, wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger, leaves: bool
+) -> None:
+    """The answer to the buy-in was lost, the seat was given up meanwhile, and another patron took it."""
+    owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=1))
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    faulty.arm(Fault(1, "after"))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).sit_down(owner.table, sitter("p"), "r1", 300)
+    if leaves:
+        assert await cashier.get_up(owner.table, "p") == 1_000
+        await owner.seat("other")
+    seated = await cashier.sit_down(owner.table, sitter("p"), "r1", 300)
+    assert seated.stack == (0 if leaves else 300)
+    assert await cashier.balance("p") == (1_000 if leaves else 700)
+    await ledger.check_all([owner.table], ["p"])
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_a_cash_out_that_stopped_anywhere_is_driven_on(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    for driven_by in ("the patron", "the owner", "the next cash-out"):
+        owner = await Owner.of_new_table(tables, ledger)
+        patron = fresh_id("p")
+        await wallets.create(patron, "Pia", False, "abc", 1_000)
+        await cashier.sit_down(owner.table, sitter(patron), "r1", 300)
+        faulty.arm(Fault(run, mode))
+        with pytest.raises(StoreAway):
+            await Cashier(Tables(faulty), Wallets(faulty)).get_up(owner.table, patron, "c1")
+        await ledger.check_all([owner.table], [patron])
+        if driven_by == "the owner":
+            await cashier.carry_all_home(owner.table, 10)
+        elif driven_by == "the next cash-out":
+            await cashier.sit_down(owner.table, sitter(patron), "r2", 200)
+            await ledger.check_all([owner.table], [patron])
+        try:
+            assert await cashier.get_up(owner.table, patron, "c1") == 1_000
+        except Refused as refused:
+            assert refused.code == "NOT_SEATED"
+        assert await cashier.balance(patron) == 1_000
+        await faulty.let_late_runs_through()
+        await ledger.check_all([owner.table], [patron])
+        assert await cashier.balance(patron) == 1_000
+        assert await tables.open_cash_outs(owner.table, 10) == []
+
+
+# --- Any run of transfers and failures --------------------------------------------------------------------------------
+
+Deed = Literal["buy", "again", "leave", "sweep", "play", "late"]
+deeds = st.tuples(
+    st.sampled_from(["buy", "buy", "buy", "again", "again", "leave", "leave", "sweep", "play", "late"]),
+    st.integers(0, 1),  # who
+    st.integers(0, 1),  # at which table
+    st.sampled_from([1, 10, 150, 400, 2_000]),
+    st.none() | st.builds(Fault, st.integers(0, 3), st.sampled_from(MODES)),
+)
+
+
+@settings(
+    derandomize=True, deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(sequence=st.lists(deeds, min_size=5, max_size=30))
+async def test_money_is_neither_lost_nor_made_whatever_fails(
+    store_url: str,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    sequence: list[tuple[Deed, int, int, int, Fault | None]],
+) -> None:
+    """Every call of a transfer may be lost, its answer may be lost, or it may arrive after everything else; two patrons
+    at two tables, one with a single seat. After each deed everything that was put in is somewhere, once."""
+    owners = [await Owner.of_new_table(tables, ledger, rules_of(seats_max=seats, cut_card=100)) for seats in (1, 5)]
+    ids = [owner.table for owner in owners]
+    patrons = [fresh_id("p"), fresh_id("p")]
+    requests = dict.fromkeys(product(patrons, ids), ("first", 150))
+    for patron in patrons:
+        await wallets.create(patron, "P", False, "abc", 1_000)
+    for owner in owners:
+        await owner.open_betting()
+    async with FaultyDriver(store_url) as faulty:
+        broken = Cashier(Tables(faulty), Wallets(faulty))
+        for deed, who, where, amount, fault in sequence:
+            patron, owner = patrons[who], owners[where]
+            faulty.arm(fault)
+            try:
+                match deed:
+                    case "buy" | "again":
+                        if deed == "buy":
+                            requests[patron, owner.table] = (fresh_id("r"), amount)
+                        await broken.sit_down(owner.table, sitter(patron, f"c-{patron}"), *requests[patron, owner.table])
+                    case "leave":
+                        await broken.get_up(owner.table, patron, f"c-{patron}")
+                    case "sweep":
+                        await broken.carry_all_home(owner.table, 10)
+                    case "play":
+                        await owner.act(patron, "place", "tie", 10)
+                        await owner.end_round()
+                        await owner.open_betting()
+                    case "late":
+                        await faulty.let_late_runs_through()
+            except (Refused, StoreAway):
+                pass
+            faulty.arm(None)
+            await ledger.check_all(ids, patrons)
+            for owner in owners:
+                await ledger.check(owner.table)
+        await faulty.let_late_runs_through()
+
+    for owner in owners:
+        await owner.end_round()
+        for patron in patrons:
+            try:  # finds and drives on whatever was left open
+                await cashier.sit_down(owner.table, sitter(patron), fresh_id("r"), 1)
+            except Refused as refused:
+                assert refused.code in ("TABLE_FULL", "INSUFFICIENT_WALLET")
+            try:
+                await cashier.get_up(owner.table, patron)
+            except Refused as refused:
+                assert refused.code == "NOT_SEATED"
+    houses = [int((await ledger.hash_of(owner.key))["house"]) for owner in owners]
+    assert sum([await cashier.balance(patron) for patron in patrons]) + sum(houses) == 2_000
+    for patron, table in product(patrons, ids):
+        wallet = await wallets.read(patron, table)
+        assert wallet is not None
+        assert wallet.open_n == 0
+        assert await tables.open_cash_outs(table, 10) == []
+
+
+# --- A store without memory -------------------------------------------------------------------------------------------
+
+
+async def test_bl_106_a_full_memory_means_the_whole_effect_or_none(
+    wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger, raw: Redis
+) -> None:
+    """BL-106: every verb, tried while the store takes no more: an error or an answer, never half a state."""
+    owner = await Owner.of_new_table(tables, ledger)
+    for patron in ("p", "q"):
+        await wallets.create(patron, "P", False, "abc", 1_000)
+        await cashier.sit_down(owner.table, sitter(patron, f"c-{patron}"), "r1", 300)
+    await wallets.give_buy_in("p", owner.table, "r2", 100)
+    await owner.open_betting()
+    await owner.act("p", "place", "player", 25)
+    opening_of_another = fresh_id("t")
+    act = ActLine("p", "c-p", "r9", owner.round, "clear", "", "")
+    tried = 0
+    await raw.config_set("maxmemory", "1")
+    try:
+        for call in (
+            lambda: tables.create(opening_of_another, rules_of(), "inc", "run"),
+            lambda: wallets.create("r", "R", False, "abc", 1_000),
+            lambda: wallets.give_buy_in("q", owner.table, "r2", 100),
+            lambda: wallets.close_buy_in("p", owner.table, 1, "ok"),
+            lambda: tables.sit(owner.table, "p", "P", False, NODE, "c-p", 2, 100),
+            lambda: tables.sit(owner.table, "new", "N", False, NODE, "c-n", 1, 100),
+            lambda: tables.acts(owner.table, [act, act._replace(verb="place", spot="tie", chip=10, request_id="r8")]),
+            lambda: tables.go_away(owner.table, "q", "c-q"),
+            lambda: tables.leave(owner.table, "q", "c-q"),
+            lambda: tables.freeze_bets(owner.table, owner.lease, owner.round, 0),
+            lambda: tables.claim(owner.table, NODE, 1_000),
+        ):
+            before = await ledger.contents()
+            try:
+                await call()
+            except StoreRefused:
+                assert await ledger.contents() == before
+            except Refused as refused:
+                assert refused.code == "TOO_EARLY"
+                assert await ledger.contents() == before
+            tried += 1
+            await ledger.check(owner.table)
+    finally:
+        await raw.config_set("maxmemory", "0")
+    assert tried == 11
+    claimed = await tables.claim(owner.table, NODE, 60_000)
+    owner.lease = claimed.lease
+    await owner.end_round()
+    await ledger.check(owner.table)
+    assert keys.table_key(opening_of_another) not in await ledger.contents()
+
+
+async def test_a_store_without_memory_settles_afterwards(
+    tables: Tables, ledger: Ledger, raw: Redis, driver: Driver
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await owner.seat("p", 300)
+    await owner.open_betting()
+    await owner.act("p", "place", "player", 25)
+    await owner.close_betting()
+    await owner.deal()
+    await raw.config_set("maxmemory", "1")
+    try:
+        left = await owner.settle()
+        assert left == 0
+        with pytest.raises(StoreRefused):
+            await owner.finish_round()
+    except StoreRefused:
+        pass
+    finally:
+        await raw.config_set("maxmemory", "0")
+    await ledger.check(owner.table)
+    assert await owner.settle() == 0
+    await owner.finish_round()
+    assert (await tables.settled_sums(owner.table))[1] == 1
+    await ledger.check(owner.table)

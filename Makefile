@@ -25,7 +25,7 @@ install: $(STAMP) ## make .venv with everything in it (PYTHON=... chooses the in
 	@echo "Punto is installed in .venv"
 
 run: $(STAMP) ## a node with its own store, five tables and a few bots, on 127.0.0.1:8765 (ARGS="..." adds options)
-	@exec .venv/bin/punto-server serve --open --demo-bots --data '$(DATA)' $(ARGS)
+	@exec .venv/bin/punto-server serve --open --demo-bots --betting-ms 6000 --data '$(DATA)' $(ARGS)
 
 test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests)
 	@.venv/bin/ruff check .

@@ -100,11 +100,20 @@ class NodeProcess:
         found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.pid)], capture_output=True, text=True)
         return [int(pid) for pid in found.stdout.split()]
 
-    def stop(self) -> int:
-        """Ctrl-C; returns the exit code."""
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the node, if it still runs."""
         assert self._process is not None
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(number)
+
+    def stop(self) -> int:
+        """Ctrl-C; returns the exit code."""
+        self.signal(signal.SIGINT)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait until the node has ended by itself; returns the exit code."""
+        assert self._process is not None
         try:
             return self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:

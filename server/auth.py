@@ -29,6 +29,9 @@ class Identity(NamedTuple):
     wallet: int
     token: str | None
 
+    def __repr__(self) -> str:
+        return f"Identity(patron={self.patron!r}, name={self.name!r}, bot={self.bot})"
+
 
 class IdentityRefused(Exception):
     """The hello does not say who somebody is."""

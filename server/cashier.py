@@ -32,7 +32,8 @@ class Cashier:
     async def sit_down(self, table: str, sitter: Sitter, request_id: str, buy_in: int) -> Seated:
         """Take a seat with `buy_in` minor units from the wallet (0: only the seat).
 
-        Raises `Refused`: INSUFFICIENT_WALLET, TABLE_FULL, UNKNOWN_TABLE; the money is back in the wallet then.
+        Raises `Refused`: REQUEST_REUSED, INSUFFICIENT_WALLET, TABLE_FULL, UNKNOWN_TABLE; the money is back in the
+        wallet then.
         """
         if buy_in == 0:
             return await self._tables.sit(table, *sitter)

@@ -118,8 +118,8 @@ class Connection:
         await self._websocket.close(code, code.text)
 
     def cut(self) -> None:
-        """End the socket at once, without a word: the peer does not read."""
-        self._websocket.transport.abort()
+        """End the socket of a peer that does not read: it is told why, if it reads again in time."""
+        self.outlet.close_soon(CloseCode.SLOW_READER)
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 
@@ -205,12 +205,12 @@ class Connection:
         )
 
     async def _list_tables(self, request: ListTables) -> Reply:
-        ids = await self._house.tables.page(request.after)
-        rows = await asyncio.gather(*(self._house.tables.view(table, None, 0) for table in ids))
+        ids = await self._house.tables.page(request.after, TABLES_PAGE_MAX + 1)
+        rows = await asyncio.gather(*(self._house.tables.view(table, None, 0) for table in ids[:TABLES_PAGE_MAX]))
         return TablesPage(
             request_id=request.request_id,
             tables=[_summary(row.view) for row in rows],
-            more=len(ids) == TABLES_PAGE_MAX,
+            more=len(ids) > TABLES_PAGE_MAX,
         )
 
     async def _watch(self, request: Watch) -> Reply | Error | None:

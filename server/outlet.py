@@ -9,14 +9,16 @@ from typing import Any, Final
 
 import msgspec
 from websockets.asyncio.server import ServerConnection
+from websockets.frames import Close, Opcode
 from websockets.frames import Frame as WireFrame
-from websockets.frames import Opcode
 from websockets.protocol import State
 
 from client_sdk.protocol.codec import Codec
+from client_sdk.protocol.errors import CloseCode
 
 OUTBOX_BYTES_MAX: Final = 512 * 1024
 DRAIN_CHECK_MS: Final = 50
+CUT_AFTER_MS: Final = 2_000
 
 
 def framed(codec: Codec, message: msgspec.Struct | dict[str, Any]) -> bytes:
@@ -46,6 +48,11 @@ class Outlet:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
         if self._websocket.state is State.OPEN:
             self._websocket.transport.write(frame)
+
+    def close_soon(self, code: CloseCode) -> None:
+        """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time."""
+        self.write(WireFrame(Opcode.CLOSE, Close(code, code.text).serialize()).serialize(mask=False, extensions=[]))
+        asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._websocket.transport.abort)
 
     async def until_taken(self) -> None:
         """Wait while the peer is too far behind; at once where it is not."""

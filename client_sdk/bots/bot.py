@@ -103,7 +103,7 @@ class Bot:
             try:
                 async for event in table:
                     self._take(event, table, seat, chair, bettor)
-                    if self.rounds_done >= self.plan.rounds:
+                    if self.rounds_done >= self.plan.rounds and not seat.awaits_secret:
                         break
             finally:
                 bets.cancel()

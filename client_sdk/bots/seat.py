@@ -18,6 +18,7 @@ from client_sdk.protocol.messages import (
     RoundDecided,
     RoundVoided,
     RulesChanged,
+    ShoeEnded,
     TableView,
 )
 
@@ -33,6 +34,8 @@ class Seat:
         self.table = view.table
         self.house: House = house_of(view.rules)
         self.is_seated = view.you is not None
+        self.awaits_secret = False
+        """Whether the shoe's last round is being played: its secret comes right after it and is worth waiting for."""
         self.ledger = Ledger(view.table, name, self.house, view.you or NO_SEAT, view.round)
         self.found_on_entry = witness.looked(name, view)
         self._witness = witness
@@ -61,7 +64,10 @@ class Seat:
         found += self._witness.saw(self.name, self._incarnation, event, at_ms)
         match event:
             case BettingOpened():
+                self.awaits_secret = event.is_last_round
                 found += self.ledger.open_round(event.round)
+            case ShoeEnded():
+                self.awaits_secret = False
             case BettingClosed():
                 self._closed = event
                 found += self._accepted_late()
@@ -100,6 +106,7 @@ class Seat:
         elif you is not None:
             self._expect_once_more(you, view)
             found += self.ledger.told(you, view.round)
+        self.awaits_secret = False
         self._incarnation, self._seq, self._closed = view.incarnation, view.seq, None
         self._decided_round = _decided_round(view)
         self.house = self.ledger.house = house_of(view.rules)

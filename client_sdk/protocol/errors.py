@@ -64,7 +64,7 @@ class ErrorCode(IntEnum):
     BUSY = 4002, "too much is waiting for this table; try again"
     GOING_AWAY = 4003, "this node is leaving; reconnect and try again"
     # 5000-5999: our fault, and logged as such.
-    INTERNAL = 5001, "the server failed; nothing was changed by this request"
+    INTERNAL = 5001, "the server failed; ask what holds now before you try again"
 
     @property
     def is_retryable(self) -> bool:

@@ -31,6 +31,11 @@ AmountOrZero = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 Number = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 
 
+def _hidden(token: str | None) -> str:
+    """Say whether there is a token, never which."""
+    return "None" if token is None else "..."
+
+
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
@@ -48,6 +53,9 @@ class Hello(Request, frozen=True, kw_only=True, tag="hello"):
     token: Annotated[str, Meta(max_length=4096)] | None = None
     bot: bool = False
     client: Annotated[str, Meta(max_length=64)] = ""
+
+    def __repr__(self) -> str:
+        return f"Hello(request_id={self.request_id!r}, name={self.name!r}, token={_hidden(self.token)})"
 
 
 class ListTables(Request, frozen=True, kw_only=True, tag="list_tables"):
@@ -275,6 +283,9 @@ class Welcome(Reply, frozen=True, kw_only=True, tag="ok"):
     currency: str
     exponent: int
     at_ms: int
+
+    def __repr__(self) -> str:
+        return f"Welcome(patron={self.patron!r}, name={self.name!r}, token={_hidden(self.token)})"
 
 
 class TablesPage(Reply, frozen=True, kw_only=True, tag="ok"):

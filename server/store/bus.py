@@ -114,8 +114,10 @@ async def publish(driver: Driver, table: str, kind: str, body: bytes) -> None:
 
 def _read(table: str, payload: bytes) -> Envelope | None:
     try:
-        kind, incarnation, seq, body = msgpack.unpackb(payload, raw=True)
-        return Envelope(table, kind.decode(), incarnation.decode(), int(seq), bytes(body))
-    except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
-        log.warning("rubbish_on_bus", extra={"table": table, "bytes": len(payload)})
-        return None
+        match msgpack.unpackb(payload, raw=True):
+            case [bytes(kind), bytes(incarnation), int(seq), bytes(body)]:
+                return Envelope(table, kind.decode(), incarnation.decode(), seq, body)
+    except (ValueError, TypeError, msgpack.UnpackException):
+        pass
+    log.warning("rubbish_on_bus", extra={"table": table, "bytes": len(payload)})
+    return None

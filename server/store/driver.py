@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
 from redis.exceptions import (
@@ -32,6 +33,9 @@ from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefu
 from server.store.shards import open_shards
 
 CALL_TIMEOUT_MS: Final = 3_000
+CALLS_MAX: Final = 64
+"""Calls under way on one server; the next ones wait for a place, at most PLACE_WAIT_MS."""
+PLACE_WAIT_MS: Final = 3_000
 CONFIRM_TIMEOUT_MS: Final = 1_000
 """How long a money act waits for the replicas that must have it."""
 REDIRECTS_MAX: Final = 8
@@ -70,6 +74,7 @@ class Driver:
         """
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
+        self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
         self._is_stale = url.startswith("redis+cluster")  # who holds what must be asked before the first call
 
     async def __aenter__(self) -> Self:
@@ -131,7 +136,7 @@ class Driver:
         for client in self._shards.clients():
             cursor, page = -1, []
             while cursor != 0:
-                async with self._translated():
+                async with self._translated(), self._place_on(client):
                     cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]
                         "SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", count
                     )
@@ -159,9 +164,9 @@ class Driver:
         """Send to one server; what must go over one connection together goes as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
         if not is_asking and not replicas:
-            async with _cancellable():
+            async with self._place_on(client), _cancellable():
                 return await client.execute_command(*command)  # type: ignore[no-untyped-call]
-        async with _cancellable(), client.pipeline(transaction=False) as pipeline:
+        async with self._place_on(client), _cancellable(), client.pipeline(transaction=False) as pipeline:
             if is_asking:
                 pipeline.execute_command("ASKING")
             pipeline.execute_command(*command)
@@ -174,6 +179,23 @@ class Driver:
         if replicas and (isinstance(answers[-1], Exception) or int(answers[-1]) < replicas):
             raise Unconfirmed(f"{answers[-1]} of {replicas} replicas")
         return answer
+
+    @asynccontextmanager
+    async def _place_on(self, client: Redis) -> AsyncIterator[None]:
+        """Wait for a place among the calls under way on one server. Raises `StoreAway`.
+
+        The library has a pool that waits, but it wakes nobody where the waiter that it meant to wake was cancelled.
+        """
+        places = self._places.setdefault(client, asyncio.Semaphore(CALLS_MAX))
+        try:
+            async with asyncio.timeout(PLACE_WAIT_MS / 1000):
+                await places.acquire()
+        except TimeoutError:
+            raise StoreAway("too many calls wait for this server") from None
+        try:
+            yield
+        finally:
+            places.release()
 
     @asynccontextmanager
     async def _translated(self) -> AsyncIterator[None]:

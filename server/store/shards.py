@@ -1,8 +1,8 @@
 """Which server holds which key: one Redis, the primary behind Sentinels, or the primaries of a cluster.
 
-Every shard is reached through a plain client with a bounded pool that waits, whose retries are off: a command is run
-again only where the server said that it has not run it. The cluster client of the library is used for what it knows
-about the cluster, not to run commands: it would retry them, and it has no pool that waits.
+Every shard is reached through a plain client whose retries are off: a command is run again only where the server said
+that it has not run it. Its pool raises where no connection is free; the driver sees to it that one is. The cluster
+client of the library is used for what it knows about the cluster, not to run commands: it would retry them.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster, Sentinel
+from redis.asyncio import ConnectionPool, Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import SentinelConnectionPool
@@ -20,8 +20,8 @@ from redis.exceptions import RedisClusterException, RedisError
 from server.store.errors import StoreAway
 
 CONNECT_TIMEOUT_MS: Final = 1_000
-CONNECTIONS_MAX: Final = 64
-POOL_WAIT_MS: Final = 3_000
+CONNECTIONS_MAX: Final = 80
+"""To one server: for `driver.CALLS_MAX` calls at once, for subscriptions, and for those that are being closed."""
 
 
 class Shards(Protocol):
@@ -76,18 +76,11 @@ def _options(call_timeout_ms: int) -> dict[str, Any]:
     }
 
 
-def _pool(**options: Any) -> BlockingConnectionPool:
-    return BlockingConnectionPool(max_connections=CONNECTIONS_MAX, timeout=POOL_WAIT_MS / 1000, **options)
-
-
 class _Single:
     """One server."""
 
     def __init__(self, url: str, options: dict[str, Any]) -> None:
-        pool = BlockingConnectionPool.from_url(
-            url, max_connections=CONNECTIONS_MAX, timeout=POOL_WAIT_MS / 1000, **options
-        )
-        self._client = Redis.from_pool(pool)
+        self._client = Redis.from_pool(ConnectionPool.from_url(url, max_connections=CONNECTIONS_MAX, **options))
 
     def client_of(self, key: str) -> Redis:
         return self._client
@@ -105,31 +98,6 @@ class _Single:
         await _close(self._client)
 
 
-class _WaitingSentinelPool(SentinelConnectionPool):
-    """The library's pool over Sentinel, made to wait for a free connection instead of raising."""
-
-    def __init__(self, service: str, sentinel: Sentinel, **options: Any) -> None:
-        super().__init__(service, sentinel, max_connections=CONNECTIONS_MAX, **options)  # type: ignore[no-untyped-call]
-        self._free = asyncio.Semaphore(CONNECTIONS_MAX)
-
-    async def get_connection(self, command_name: str | None = None, *keys: Any, **options: Any) -> Any:
-        """Take a connection, waiting for one at most POOL_WAIT_MS."""
-        async with asyncio.timeout(POOL_WAIT_MS / 1000):
-            await self._free.acquire()
-        try:
-            return await super().get_connection()  # type: ignore[no-untyped-call]
-        except BaseException:
-            self._free.release()
-            raise
-
-    async def release(self, connection: Any) -> None:
-        """Give a connection back."""
-        try:
-            await super().release(connection)
-        finally:
-            self._free.release()
-
-
 class _Sentinels:
     """The primary of a service, as the Sentinels name it."""
 
@@ -139,7 +107,9 @@ class _Sentinels:
             raise ValueError("--store: redis+sentinel://HOST:PORT/SERVICE needs the name of the service")
         sentinel_options = {name: value for name, value in options.items() if name.startswith("socket_")}
         self._sentinel = Sentinel(parts.hosts, sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
-        self._pool = _WaitingSentinelPool(parts.path, self._sentinel, **parts.credentials, **options)
+        self._pool = SentinelConnectionPool(  # type: ignore[no-untyped-call]
+            parts.path, self._sentinel, max_connections=CONNECTIONS_MAX, **parts.credentials, **options
+        )
         self._client = Redis.from_pool(self._pool)
 
     def client_of(self, key: str) -> Redis:
@@ -191,7 +161,8 @@ class _Cluster:
     def client_at(self, host: str, port: int) -> Redis:
         client = self._clients.get((host, port))
         if client is None:
-            client = Redis.from_pool(_pool(host=host, port=port, **self._options))
+            pool = ConnectionPool(host=host, port=port, max_connections=CONNECTIONS_MAX, **self._options)
+            client = Redis.from_pool(pool)
             self._clients[(host, port)] = client
         return client
 

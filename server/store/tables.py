@@ -179,10 +179,10 @@ class Tables:
         await self._driver.call("ZADD", keys.TABLES, 0, table)
         return bool(answer[2])
 
-    async def page(self, after: str | None) -> list[str]:
-        """List table ids in order, at most TABLES_PAGE_MAX after the given one."""
+    async def page(self, after: str | None, count: int = TABLES_PAGE_MAX) -> list[str]:
+        """List table ids in order, at most `count` after the given one."""
         start = "-" if after is None else f"({after}"
-        ids = await self._driver.call("ZRANGE", keys.TABLES, start, "+", "BYLEX", "LIMIT", 0, TABLES_PAGE_MAX)
+        ids = await self._driver.call("ZRANGE", keys.TABLES, start, "+", "BYLEX", "LIMIT", 0, count)
         return [table.decode() for table in ids]
 
     async def view(self, table: str, patron: str | None = None, seats_shown_max: int = SEATS_SHOWN_MAX) -> TableRow:

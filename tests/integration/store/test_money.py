@@ -322,7 +322,7 @@ deeds = st.tuples(
 
 
 @settings(
-    derandomize=True, deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(sequence=st.lists(deeds, min_size=5, max_size=30))
 async def test_money_is_neither_lost_nor_made_whatever_fails(

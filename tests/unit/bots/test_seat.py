@@ -11,7 +11,7 @@ from client_sdk.bots.seat import Seat
 from client_sdk.bots.witness import Witness
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import BettingClosed, BettingOpened, Receipt, RoundDecided
+from client_sdk.protocol.messages import BettingClosed, BettingOpened, Receipt, RoundDecided, RoundSettled, ShoeEnded
 from tests.unit.bots.story import TABLE, Story, results_of, rules_of, seat_of, view_of
 
 RULES = rules_of("punto-banco")
@@ -66,6 +66,17 @@ def test_a_whole_round(seat: Seat, story: Story) -> None:
     hear(seat, story, BettingOpened, heard)
     assert seat.ledger.rounds_settled == 1
     assert seat.left() == []
+
+
+def test_the_secret_of_a_shoe_is_awaited_from_its_last_round_on() -> None:
+    story = Story(rules_of("red-lounge")).play(2)
+    seat = Seat("bot", Witness(TABLE), view_of(story.rules, you=seat_of(STACK)))
+    awaits = []
+    for event in story.events:
+        assert seat.numbered(event, 0.0) == []
+        if isinstance(event, RoundSettled | ShoeEnded):
+            awaits.append(seat.awaits_secret)
+    assert awaits == [True, False, True, False]
 
 
 def test_a_gap_is_found(seat: Seat, story: Story) -> None:

@@ -1,49 +1,37 @@
-"""`punto-server`: the operator's command line. A mistake is one line on stderr and exit 2, never a traceback."""
+"""`punto-server`: the operator's command line, as far as Ctrl-C must be quiet before anything else is there.
 
-import argparse
+What takes time to import is imported in `main`, behind the handler. Flags and commands are `command_line.py`'s.
+"""
+
+import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import Final, NoReturn
+from collections.abc import Sequence
+from types import FrameType
+from typing import Final
 
-from server.commands import audit, serve
-from server.embedded import EmbeddedError
-from server.settings import BadSetting
-from server.shoes import BadStackedShoe
-from server.store.errors import StoreError
-from server.supervisor import WorkerFailed
-
-EXIT_MISTAKE: Final = 2
-_RUN: Final[dict[str, Callable[[argparse.Namespace, Sequence[str]], int]]] = {"serve": serve.run, "audit": audit.run}
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadSetting(message)
+EXIT_INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `punto-server`; returns the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    # A server that is asked to stop before it serves has done what it was asked; a check that is cut short has not.
+    interrupted = 0 if arguments[:1] == ["serve"] else EXIT_INTERRUPTED
+
+    def leave_at_once(_number: int, _frame: FrameType | None) -> None:
+        os._exit(interrupted)  # nothing was begun yet
+
+    before = signal.signal(signal.SIGINT, leave_at_once)
     try:
-        args = _parser().parse_args(arguments)
-        return _RUN[args.command](args, arguments)
-    except (BadSetting, BadStackedShoe, EmbeddedError, StoreError, WorkerFailed, OSError, ValueError) as error:
-        print(f"punto-server: {_one_line(error)}", file=sys.stderr)
-        return EXIT_MISTAKE
+        from server import command_line
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return command_line.run(arguments)
     except KeyboardInterrupt:
-        return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="punto-server", description="Baccarat tables over WebSocket.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    for command in (serve, audit):
-        command.add_parser(commands)
-    return parser
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join((str(error) or type(error).__name__).split())
+        return interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 if __name__ == "__main__":

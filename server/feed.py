@@ -5,6 +5,7 @@ Never waits and never asks the store; `hub.py` does. A listener whose outlet is 
 hub can send it a snapshot once it has drained.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
@@ -53,9 +54,10 @@ class Feed:
         self.incarnation = incarnation
         self.seq = seq
         self.heard_at_s = 0.0
+        self.repairing = asyncio.Lock()
         self.listeners: set[Listener] = set()
         self.seats: dict[str, Listener] = {}
-        self.behind: set[Listener] = set()
+        self.behind: dict[Listener, str] = {}
         self._ahead: dict[Listener, int] = {}
         self._held: dict[Listener, list[PrivateMessage]] = {}
         self._kept: deque[tuple[int, Frames]] = deque(maxlen=EVENTS_KEPT)
@@ -64,21 +66,26 @@ class Feed:
         return f"<Feed {self.table} seq={self.seq} listeners={len(self.listeners)} behind={len(self.behind)}>"
 
     def reset(self, incarnation: str, seq: int) -> None:
-        """Begin again at a position that the kept events do not lead to."""
+        """Begin again at a position that the kept events do not lead to: everybody needs a snapshot before anything
+        else."""
         self.incarnation, self.seq = incarnation, seq
         self._kept.clear()
         self._ahead.clear()
+        self.behind = dict.fromkeys(self.listeners, "recovered")
 
     @property
     def is_empty(self) -> bool:
         """Whether nobody follows, and nobody is about to."""
         return not self.listeners and not self._held
 
-    def hold(self, listener: Listener, is_seated: bool) -> None:
-        """Keep what is for this listener alone until `add`, while its first view of the table is being read."""
+    def hold(self, listener: Listener) -> None:
+        """Keep what is for this listener alone until `add` or `unhold`, while a view of the table is being read for
+        it."""
         self._held.setdefault(listener, [])
-        if is_seated:
-            self.seats[listener.patron] = listener
+
+    def unhold(self, listener: Listener) -> None:
+        """Forget what was kept: the view could not be read."""
+        self._held.pop(listener, None)
 
     def add(self, listener: Listener, seq: int) -> None:
         """Let a listener that knows everything up to `seq` follow; what it misses is written now.
@@ -86,7 +93,7 @@ class Feed:
         The caller has made sure by `has_after` that the events after `seq` are kept.
         """
         self.listeners.add(listener)
-        self.behind.discard(listener)
+        self.behind.pop(listener, None)
         for kept_seq, frames in self._kept:
             if kept_seq > seq:
                 listener.outlet.write(frames.of(listener.outlet.codec))
@@ -112,7 +119,7 @@ class Feed:
     def remove(self, listener: Listener) -> None:
         """Let a listener go; its seat, if it still holds one, is the caller's to mark as away."""
         self.listeners.discard(listener)
-        self.behind.discard(listener)
+        self.behind.pop(listener, None)
         self._ahead.pop(listener, None)
         self._held.pop(listener, None)
         if self.seats.get(listener.patron) is listener:
@@ -130,13 +137,16 @@ class Feed:
         return True
 
     def tell_seat(self, patron: str, message: PrivateMessage) -> None:
-        """Pass a private message to the connection that holds the patron's seat, if it is one of this node's."""
+        """Pass a private message to the connection that holds the patron's seat, if it is one of this node's.
+
+        One that is behind does not get it: the snapshot that it will get tells the same.
+        """
         listener = self.seats.get(patron)
         if listener is None:
             return
         if listener in self._held:
             self._held[listener].append(message)
-        else:
+        elif listener not in self.behind:
             listener.outlet.send(message)
         if isinstance(message, dict) and message["type"] == "seat_freed":
             del self.seats[patron]
@@ -156,6 +166,6 @@ class Feed:
             if listener in self.behind:
                 continue
             if listener.outlet.is_full:
-                self.behind.add(listener)
+                self.behind[listener] = "behind"
                 continue
             listener.outlet.write(frames.of(listener.outlet.codec))

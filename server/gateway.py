@@ -4,15 +4,19 @@ A socket gets in with one of our subprotocols; which one says how its messages a
 `connection.py`'s.
 """
 
+import asyncio
 import logging
+import socket
+import weakref
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from client_sdk.protocol.codec import CODECS
@@ -20,6 +24,7 @@ from client_sdk.protocol.errors import CloseCode
 from client_sdk.protocol.messages import REQUEST_BYTES_MAX
 from server.connection import Connection, House
 from server.feed import Listener
+from server.outlet import OUTBOX_BYTES_MAX
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +32,27 @@ HANDSHAKE_TIMEOUT_S: Final = 10
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 20
 CLOSE_TIMEOUT_S: Final = 5
+GOODBYE_TIMEOUT_S: Final = 3
+"""A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
 FRONT_PAGE: Final = (
     "Punto, a baccarat table service. Connect with a WebSocket client and one of the subprotocols "
     + ", ".join(CODECS)
     + ".\n"
 )
+
+
+async def check_address(host: str, port: int) -> None:
+    """Find out whether one can listen there. Raises OSError where nobody can, or somebody does."""
+    addresses = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    for family, kind, protocol, _, address in addresses:
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            probe.bind(address)
 
 
 class Gateway:
@@ -44,6 +64,7 @@ class Gateway:
         self._connections: dict[str, Connection] = {}
         self._count = 0
         self._server: Server | None = None
+        self._sockets: weakref.WeakSet[ServerConnection] = weakref.WeakSet()
 
     def __repr__(self) -> str:
         return f"<Gateway connections={len(self._connections)}>"
@@ -61,12 +82,15 @@ class Gateway:
             compression=None,
             max_size=REQUEST_BYTES_MAX,
             max_queue=REQUESTS_WAITING_MAX,
+            # Our own limit (`outlet.py`) comes first; at the library's a ping or a close frame would wait for ever.
+            write_limit=2 * OUTBOX_BYTES_MAX,
             open_timeout=HANDSHAKE_TIMEOUT_S,
             ping_interval=PING_INTERVAL_S,
             ping_timeout=PING_TIMEOUT_S,
             close_timeout=CLOSE_TIMEOUT_S,
             server_header="punto",
             backlog=1024,
+            create_connection=self._new_socket,  # type: ignore[arg-type]
             reuse_port=shared or None,
         )
         return int(self._server.sockets[0].getsockname()[1])
@@ -81,7 +105,17 @@ class Gateway:
         if self._server is None:
             return
         self._server.close(close_connections=True, code=CloseCode.GOING_AWAY, reason=CloseCode.GOING_AWAY.text)
-        await self._server.wait_closed()
+        for websocket in list(self._sockets):
+            if websocket.state is State.CONNECTING:  # its handshake would be waited for, and it was promised nothing
+                websocket.transport.abort()
+        try:
+            async with asyncio.timeout(GOODBYE_TIMEOUT_S):
+                await self._server.wait_closed()
+        except TimeoutError:
+            log.info("sockets_cut", extra={"connections": len(self._connections)})
+            for websocket in list(self._sockets):
+                websocket.transport.abort()
+            await self._server.wait_closed()
 
     def close_slow(self, listener: Listener) -> None:
         """Cut a socket that does not read: a close frame would wait behind all that it has not taken."""
@@ -99,6 +133,11 @@ class Gateway:
             await connection.run()
         finally:
             del self._connections[connection_id]
+
+    def _new_socket(self, *args: Any, **how: Any) -> ServerConnection:
+        websocket = ServerConnection(*args, **how)
+        self._sockets.add(websocket)
+        return websocket
 
     def _answer_http(self, websocket: ServerConnection, request: Request) -> Response | None:
         """Answer what is no WebSocket handshake."""

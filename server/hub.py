@@ -30,6 +30,7 @@ SILENCE_MS: Final = 3_000
 LAG_PAGES_MAX: Final = 8
 """Missed events are read in so many pages at most; whoever is further behind gets a snapshot."""
 DRAIN_CHECK_MS: Final = 100
+SNAPSHOTS_AT_ONCE: Final = 16
 DRAIN_MS_MAX: Final = 10_000
 """A slow reader that has not drained by then is closed (reconnectable)."""
 AWAY_RETRY_MS: Final = 500
@@ -83,7 +84,9 @@ class Hub:
         flow: to be called after the reply was written and without waiting in between. Raises `StoreError`.
         """
         feed = await self._feed(table)
-        feed.hold(listener, is_seated)
+        feed.hold(listener)
+        if is_seated:
+            feed.seats[listener.patron] = listener
         try:
             resumed, row, position = await self._position(feed, listener, incarnation, seq)
         except BaseException:
@@ -247,21 +250,20 @@ class Hub:
     async def _repair(self, feed: Feed) -> None:
         """Catch up from the stream; where it does not lead on from here, everybody gets a snapshot. Raises
         `StoreError`."""
-        for _ in range(LAG_PAGES_MAX):
-            page = await self._tables.events_after(feed.table, feed.seq)
-            view = (await self._tables.view(feed.table, None, 0)).view
-            if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1) or view.seq < feed.seq:
-                break
-            for seq, packed in page:
-                feed.advance(seq, packed)
-            if feed.seq >= view.seq:
-                feed.heard_at_s = monotonic()
-                return
-        view = (await self._tables.view(feed.table)).view
-        log.warning("feed_restarted", extra={"table": feed.table, "seq": view.seq})
-        feed.reset(view.incarnation, view.seq)
-        for listener in list(feed.listeners):
-            await self._send_snapshot(feed, listener, "recovered")
+        async with feed.repairing:
+            for _ in range(LAG_PAGES_MAX):
+                page = await self._tables.events_after(feed.table, feed.seq)
+                view = (await self._tables.view(feed.table, None, 0)).view
+                if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1) or view.seq < feed.seq:
+                    break
+                for seq, packed in page:
+                    feed.advance(seq, packed)
+                if feed.seq >= view.seq:
+                    feed.heard_at_s = monotonic()
+                    return
+            view = (await self._tables.view(feed.table)).view
+            log.warning("feed_restarted", extra={"table": feed.table, "seq": view.seq})
+            feed.reset(view.incarnation, view.seq)
 
     async def _watch_silence(self) -> None:
         """Look into the stream of every table that has been silent; the fast road may have lost something."""
@@ -288,13 +290,21 @@ class Hub:
                 except StoreError as error:
                     log.warning("unsubscribe_failed", extra={"table": feed.table, "reason": str(error)})
 
-    async def _send_snapshot(self, feed: Feed, listener: Listener, reason: str) -> None:
-        row = await self._tables.view(feed.table, listener.patron)
-        if listener not in feed.listeners or row.view.incarnation != feed.incarnation:
+    async def _send_snapshot(self, feed: Feed, listener: Listener) -> None:
+        """Bring a listener that is behind level again; where that can't be done now, it stays behind."""
+        feed.hold(listener)
+        try:
+            row = await self._tables.view(feed.table, listener.patron)
+        except StoreError as error:
+            log.warning("snapshot_failed", extra={"table": feed.table, "reason": str(error)})
+            feed.unhold(listener)
             return
-        if feed.has_after(row.view.seq):
-            listener.outlet.send(Snapshot(table=feed.table, reason=reason, snapshot=row.view))
-            feed.add(listener, row.view.seq)
+        reason = feed.behind.get(listener)
+        if reason is None or row.view.incarnation != feed.incarnation or not feed.has_after(row.view.seq):
+            feed.unhold(listener)
+            return
+        listener.outlet.send(Snapshot(table=feed.table, reason=reason, snapshot=row.view))
+        feed.add(listener, row.view.seq)
 
     # --- slow readers and lost ones -----------------------------------------------------------------------------------
 
@@ -303,18 +313,17 @@ class Hub:
         while True:
             await asyncio.sleep(DRAIN_CHECK_MS / 1000)
             for feed in list(self._feeds.values()):
-                for listener in list(feed.behind):
-                    await self._tend(feed, listener)
+                behind = list(feed.behind)
+                for start in range(0, len(behind), SNAPSHOTS_AT_ONCE):
+                    chunk = behind[start : start + SNAPSHOTS_AT_ONCE]
+                    await asyncio.gather(*(self._tend(feed, listener) for listener in chunk))
 
     async def _tend(self, feed: Feed, listener: Listener) -> None:
         key = (feed.table, listener.id)
         since_s = self._behind_since_s.setdefault(key, monotonic())
         if listener.outlet.waiting_bytes == 0:
             self._behind_since_s.pop(key, None)
-            try:
-                await self._send_snapshot(feed, listener, "behind")
-            except StoreError as error:
-                log.warning("snapshot_failed", extra={"table": feed.table, "reason": str(error)})
+            await self._send_snapshot(feed, listener)
         elif monotonic() - since_s > DRAIN_MS_MAX / 1000:
             self._behind_since_s.pop(key, None)
             self._close_slow(listener)

@@ -15,10 +15,11 @@ from typing import Final
 
 from server.embedded import EmbeddedError, EmbeddedValkey
 from server.embedded.config import ending_with_us
+from server.gateway import check_address
 from server.node import Node, running
-from server.settings import Settings
+from server.settings import BadSetting, Settings
 from server.store.driver import Driver
-from server.supervisor import READY_LINE, Supervisor
+from server.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +31,33 @@ async def serve(settings: Settings, arguments: Sequence[str], opened: Callable[[
     """Run until SIGINT or SIGTERM. `arguments` are those of the command line, for the workers; `opened` is told the
     address.
 
-    Raises `EmbeddedError`, `StoreError`, `WorkerFailed` or OSError where the start fails.
+    Raises `BadSetting`, `EmbeddedError`, `StoreError`, `WorkerFailed` or OSError where the start fails. A start that is
+    still under way when a signal comes is broken off: a store that does not answer must not hold an operator up.
     """
-    stop = asyncio.Event()
+    stop, has_opened = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+
+    def note_opened(address: str) -> None:
+        has_opened.set()
+        opened(address)
+
+    serving = asyncio.create_task(_serve(settings, arguments, stop, note_opened), name="serve")
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not has_opened.is_set():
+        serving.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+
+
+async def _serve(
+    settings: Settings, arguments: Sequence[str], stop: asyncio.Event, opened: Callable[[str], None]
+) -> None:
+    if not settings.worker:
+        await _check_address(settings)
     async with AsyncExitStack() as stack:
         url = settings.store
         if url == "embedded":
@@ -48,14 +70,19 @@ async def serve(settings: Settings, arguments: Sequence[str], opened: Callable[[
             await _run_node(settings, url, stop, opened)
 
 
+async def _check_address(settings: Settings) -> None:
+    """Refuse an address that can't be had before a store is started, or a table touched, for nothing."""
+    try:
+        await check_address(settings.host, settings.port)
+    except OSError as error:
+        raise BadSetting(f"--listen: {settings.host}:{settings.port}: {error.strerror or error}") from None
+
+
 async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: Callable[[str], None]) -> None:
     async with AsyncExitStack() as stack:
         driver = await stack.enter_async_context(Driver(url, confirm_replicas=settings.confirm_replicas))
 
         async def tell(port: int) -> None:
-            if settings.worker:
-                print(READY_LINE, flush=True)
-                return
             address = _address(settings, port)
             opened(address)
             await _company(stack, settings, address)
@@ -68,16 +95,8 @@ async def _run_workers(
 ) -> None:
     supervisor = Supervisor(settings.workers, [*arguments, "--store", url, "--workers", "0", "--demo-bots", "0"])
     async with AsyncExitStack() as stack:
-        starting = asyncio.create_task(supervisor.start())
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
+        await supervisor.start()
         stack.push_async_callback(supervisor.stop)
-        if not starting.done():
-            starting.cancel()
-            await asyncio.wait({starting})
-            return
-        await starting
         address = _address(settings, settings.port)
         opened(address)
         await _company(stack, settings, address)

@@ -54,6 +54,7 @@ class Roster:
         self._index: frozenset[str] = frozenset()
         self._dealers: dict[str, tuple[Dealer, asyncio.Task[None]]] = {}
         self._is_leaving = False
+        self._beating = asyncio.Lock()
         self.live: tuple[str, ...] = ()
         self.is_alive = False
 
@@ -77,7 +78,8 @@ class Roster:
         if not self._dealers:
             return
         try:
-            await self._nodes.forget(self._node)
+            async with self._beating:  # a beat under way would enter the node again
+                await self._nodes.forget(self._node)
             if len(self.live) > 1:
                 await asyncio.sleep(HANDOVER_NOTICE_MS / 1000)
         except StoreError as error:
@@ -92,13 +94,19 @@ class Roster:
     async def _beat_for_ever(self) -> None:
         while not self._is_leaving:
             await asyncio.sleep(BEAT_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
-            try:
-                await self._beat()
-            except StoreError as error:
-                if self.is_alive:
-                    log.warning("heartbeat_failed", extra={"reason": str(error)})
-                self.is_alive = False
-            else:
+            async with self._beating:
+                if not self._is_leaving:
+                    await self._beat_once()
+
+    async def _beat_once(self) -> None:
+        try:
+            await self._beat()
+        except StoreError as error:
+            if self.is_alive:
+                log.warning("heartbeat_failed", extra={"reason": str(error)})
+            self.is_alive = False
+        else:
+            if not self._is_leaving:
                 self._take_places()
 
     async def _beat(self) -> None:

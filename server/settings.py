@@ -55,6 +55,7 @@ class Settings:
     exponent: int = 2
     pace: Pace = field(default_factory=Pace)
     cut_card: int = CUT_CARD_DEFAULT
+    seats_max: int = SEATS_MAX
     stacked: bool = False
     shoes: Shoes = field(default_factory=ShuffledShoes)
     demo_bots: int = 0
@@ -75,6 +76,8 @@ class Settings:
                 raise BadSetting(f"--{flag}: {value} is not between {least} and {DURATION_MS_MAX} ms")
         if not CUT_CARD_MIN <= self.cut_card <= 200:
             raise BadSetting(f"--cut-card: {self.cut_card} is not between {CUT_CARD_MIN} and 200 cards from the end")
+        if not 1 <= self.seats_max <= SEATS_MAX:
+            raise BadSetting(f"--seats-max: {self.seats_max} is not between 1 and {SEATS_MAX}")
         if not 0 <= self.play_money <= PLAY_MONEY_MAX:
             raise BadSetting(f"--play-money: {self.play_money} is not between 0 and {PLAY_MONEY_MAX}")
         if not 0 <= self.demo_bots <= 100:
@@ -106,7 +109,7 @@ class Settings:
             chips=list(CHIPS),
             win_max=WIN_MAX.get(variant.name),
             cut_card=None if variant.shuffles_every_round or self.stacked else self.cut_card,
-            seats_max=SEATS_MAX,
+            seats_max=self.seats_max,
             betting_ms=self.pace.betting_ms,
             card_ms=self.pace.card_ms,
             result_ms=self.pace.result_ms,

@@ -52,7 +52,7 @@ async def _store_url(store: str | None, data: Path) -> AsyncIterator[str]:
     try:
         url = await embedded.start()
     except DataDirectoryBusy:
-        yield embedded.url  # a node serves it: ask its store
+        yield embedded.url_in_use  # a node serves it: ask its store
         return
     try:
         yield url

@@ -9,9 +9,9 @@ from pathlib import Path
 from client_sdk.game.shoe import CUT_CARD_DEFAULT
 from server import logs
 from server.process import serve
-from server.settings import PLAY_MONEY, BadSetting, Pace, Settings
+from server.settings import PLAY_MONEY, SEATS_MAX, BadSetting, Pace, Settings
 from server.shoes import BadStackedShoe, Shoes, ShuffledShoes, StackedShoes
-from server.supervisor import become_worker
+from server.supervisor import READY_LINE, become_worker
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -26,7 +26,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="embedded, redis://, rediss://, redis+sentinel://, redis+cluster:// (%(default)s)",
     )
     run.add_argument(
-        "--data", metavar="DIR", type=Path, default=Path("data"), help="of the embedded store (%(default)s)"
+        "--data", metavar="DIR", type=_directory, default=Path("data"), help="of the embedded store (%(default)s)"
     )
     run.add_argument("--open", action="store_true", help="admit guests with play money")
     run.add_argument("--play-money", metavar="N", type=int, default=PLAY_MONEY, help="minor units (%(default)s)")
@@ -41,6 +41,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument(
         "--cut-card", metavar="N", type=int, default=CUT_CARD_DEFAULT, help="cards behind it (%(default)s)"
     )
+    run.add_argument("--seats-max", metavar="N", type=int, default=SEATS_MAX, help="seats at a table (%(default)s)")
     run.add_argument("--stacked-shoe", metavar="FILE", type=Path, help="deal these rounds, one a line (open play only)")
     run.add_argument("--demo-bots", metavar="N", type=int, nargs="?", const=3, default=0, help="bots at each table")
     run.add_argument(
@@ -63,9 +64,15 @@ def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     return 0
 
 
+def _directory(text: str) -> Path:
+    if not text:  # Path("") would be the present directory
+        raise argparse.ArgumentTypeError("a directory is wanted")
+    return Path(text)
+
+
 def _settings(args: argparse.Namespace) -> Settings:
     host, _, port = str(args.listen).rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not (port.isascii() and port.isdecimal()):
         raise BadSetting(f"--listen: not HOST:PORT: {args.listen}")
     if args.stacked_shoe is not None and not args.open:
         raise BadSetting("--stacked-shoe: only in open play (--open)")
@@ -78,6 +85,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         play_money=args.play_money,
         pace=Pace(args.betting_ms, args.card_ms, args.result_ms, args.grace_ms),
         cut_card=args.cut_card,
+        seats_max=args.seats_max,
         stacked=args.stacked_shoe is not None,
         shoes=_shoes(args.stacked_shoe),
         demo_bots=args.demo_bots,
@@ -101,6 +109,9 @@ def _shoes(path: Path | None) -> Shoes:
 
 
 def _say_open(settings: Settings, address: str) -> None:
+    if settings.worker:
+        print(READY_LINE, flush=True)  # to the supervisor; people are told by it
+        return
     tables = ", ".join(settings.tables())
     print(f"Punto is open at {address}\n  tables  {tables}\n  stop    Ctrl-C", flush=True)
     if settings.stacked:

@@ -32,6 +32,8 @@ LOG_BYTES_MAX: Final = 4 * 1024 * 1024
 """Above this the log is set aside as `valkey.log.1` at the next start (the older one is dropped)."""
 SOCKET_PATH_BYTES_MAX: Final = 103
 """`sun_path` holds 108 bytes on Linux and 104 on macOS, one of them the final zero."""
+SOCKET_NAME: Final = "valkey.sock"
+SOCKET_RECORD: Final = "socket"
 BINARY_NAME: Final = "valkey-server"
 
 logger = logging.getLogger(__name__)
@@ -126,22 +128,46 @@ class DataDirectory:
 
     def _choose_socket(self) -> Path:
         """In the directory if that path is short enough, else in a private place that the file `socket` records."""
-        inside = self.path / "valkey.sock"
-        if len(os.fsencode(inside)) <= SOCKET_PATH_BYTES_MAX:
+        inside = self._inside_socket()
+        if inside is not None:
             return inside
-        record, mark = self.path / "socket", _mark(self.path)
-        if record.exists():
-            recorded = Path(os.fsdecode(record.read_bytes()))
-            # The mark tells a copied directory from the one that the place was made for, whose Valkey may run.
-            if _is_private(recorded.parent) and (recorded.parent / "of").read_text() == mark:
-                return recorded
-        outside = Path(tempfile.mkdtemp(prefix="punto-")) / inside.name
+        recorded = self._recorded_socket()
+        if recorded is not None:
+            return recorded
+        record, mark = self.path / SOCKET_RECORD, _mark(self.path)
+        outside = Path(tempfile.mkdtemp(prefix="punto-")) / SOCKET_NAME
         if len(os.fsencode(outside)) > SOCKET_PATH_BYTES_MAX:
             outside.parent.rmdir()
             raise EmbeddedStoreFailed(self.path, f"paths too long for a socket, here and in {outside.parent.parent}")
         (outside.parent / "of").write_text(mark)
         record.write_bytes(os.fsencode(outside))
         return outside
+
+    def socket_in_use(self) -> Path:
+        """Where the Valkey of the node that holds the directory listens; without taking the directory.
+
+        Raises `EmbeddedStoreFailed` where the directory does not tell.
+        """
+        found = self._inside_socket() or self._recorded_socket()
+        if found is None:
+            raise EmbeddedStoreFailed(self.path, "in use, but its socket can't be found")
+        return found
+
+    def _inside_socket(self) -> Path | None:
+        """The socket in the directory, if that path is short enough for one."""
+        inside = self.path / SOCKET_NAME
+        return inside if len(os.fsencode(inside)) <= SOCKET_PATH_BYTES_MAX else None
+
+    def _recorded_socket(self) -> Path | None:
+        """The private place that the directory records, if it is still this directory's."""
+        record = self.path / SOCKET_RECORD
+        if not record.exists():
+            return None
+        recorded = Path(os.fsdecode(record.read_bytes()))
+        # The mark tells a copied directory from the one that the place was made for, whose Valkey may run.
+        if _is_private(recorded.parent) and (recorded.parent / "of").read_text() == _mark(self.path):
+            return recorded
+        return None
 
 
 def orphans(directory: Path) -> list[int]:

@@ -62,7 +62,12 @@ class EmbeddedValkey:
     @property
     def url(self) -> str:
         """Where redis-py finds it: `unix:///path/to/socket`, percent-encoded; the same if only Valkey is restarted."""
-        return "unix://" + quote(os.fsencode(self._directory.socket_path))
+        return _url_of(self._directory.socket_path)
+
+    @property
+    def url_in_use(self) -> str:
+        """The same while another process holds the directory. Raises `EmbeddedStoreFailed` where it can't be told."""
+        return _url_of(self._directory.socket_in_use())
 
     async def __aenter__(self) -> str:
         return await self.start()
@@ -161,3 +166,7 @@ class EmbeddedValkey:
 
     def _failed(self, reason: str) -> EmbeddedStoreFailed:
         return EmbeddedStoreFailed(self._directory.path, reason, self._directory.last_log_line(self._log_offset))
+
+
+def _url_of(socket_path: Path) -> str:
+    return "unix://" + quote(os.fsencode(socket_path))

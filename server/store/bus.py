@@ -6,6 +6,7 @@ the listening. A broken subscription raises `StoreAway` to whoever listens, who 
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -38,6 +39,7 @@ class Subscription:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._tables: dict[bytes, str] = {}
+        self._removed: Counter[bytes] = Counter()
         self._readers: dict[Redis, tuple[PubSub, asyncio.Task[None]]] = {}
         self._arrived: asyncio.Queue[Envelope | StoreAway] = asyncio.Queue(ENVELOPES_WAITING_MAX)
 
@@ -60,6 +62,7 @@ class Subscription:
         self._tables.pop(channel.encode(), None)
         client = await self._driver.client_of(channel)
         if client in self._readers:
+            self._removed[channel.encode()] += 1
             async with translated():
                 await self._readers[client][0].sunsubscribe(channel)
 
@@ -94,8 +97,8 @@ class Subscription:
                     message = await pubsub.get_message(timeout=None)
                 if message is None:
                     continue
-                if message["type"] == "sunsubscribe" and message["channel"] in self._tables:
-                    raise StoreAway("a table moved to another server")
+                if message["type"] == "sunsubscribe":
+                    self._take_unsubscribed(message["channel"])
                 if message["type"] == "smessage" and message["channel"] in self._tables:
                     envelope = _read(self._tables[message["channel"]], message["data"])
                     if envelope is not None:
@@ -105,6 +108,13 @@ class Subscription:
         except Exception as error:  # whatever the driver meets on a broken line, the listening begins anew
             log.exception("bus_reader_failed")
             await self._arrived.put(StoreAway(f"{type(error).__name__} {error}"))
+
+    def _take_unsubscribed(self, channel: bytes) -> None:
+        """Tell the answer to a `remove` (it may be followed again by now) from a server that gave a table away."""
+        if self._removed[channel]:
+            self._removed -= Counter({channel: 1})
+        elif channel in self._tables:
+            raise StoreAway("a table moved to another server")
 
 
 async def publish(driver: Driver, table: str, kind: str, body: bytes) -> None:

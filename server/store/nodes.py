@@ -49,4 +49,4 @@ class Nodes:
             kept = await self._driver.call_unkeyed(key, "CONFIG", "GET", "append*")
         except StoreRefused:
             return False
-        return bool(kept.get("appendonly") == "yes" and kept.get("appendfsync") == "always")
+        return bool(kept.get(b"appendonly") == b"yes" and kept.get(b"appendfsync") == b"always")

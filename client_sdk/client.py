@@ -1,6 +1,6 @@
 """A patron's client: connect, look around, sit down.
 
-    async with connect("ws://127.0.0.1:8000", name="alice") as client:
+    async with connect("ws://127.0.0.1:8765", name="alice") as client:
         table = await client.join("royal-1", buy_in=100_00)
         async for event in table:
             if isinstance(event, messages.BettingOpened):
@@ -241,7 +241,7 @@ def connect(
     what `join` brings to a table where it is not told, in minor units. A server that is down is tried for
     `settings.connect_ms`.
 
-    Raises Unreachable, IdentityRefused (TokenRefused, NameRefused, GuestsRefused), ProtocolMismatch or Disconnected.
+    Raises Unreachable, IdentityRefused (TokenRefused, NameRefused), ProtocolMismatch or Disconnected.
     """
     identity = Identity(name=name, token=token, bot=bot)
     return Connecting(Client(Session(url, _CODECS[codec], identity, settings), buy_in=buy_in))

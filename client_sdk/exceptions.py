@@ -6,15 +6,15 @@
      │   │    NotDecodable, NotAMessage, UnknownType, BadField, BadAmount, WrongFrame, HelloFirst, HelloTwice,
      │   │    RequestReused
      │   ├─ TableRefused                20xx: the table or the seat does not allow it
-     │   │    UnknownTable, NotWatching, NotSeated, SeatTakenOver, TableFull, TableClosed, TablePaused,
+     │   │    UnknownTable, NotWatching, NotSeated, SeatTakenOver, TableFull,
      │   │    InsufficientWallet, TooManyTables
      │   ├─ ActRefused                  21xx: the rules refuse the act
      │   │    RoundOver, BettingClosed, TooManyActs, SpotForbidden, ChipUnknown, SpotsConflict, AboveMaximum,
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty
      │   ├─ IdentityRefused             3xxx: who you are
-     │   │    TokenRefused, NameRefused, GuestsRefused
+     │   │    TokenRefused, NameRefused
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
-     │   │    StoreAway, Busy, GoingAway
+     │   │    StoreAway, Busy, Unconfirmed
      │   └─ ServerFailed                5xxx: the server's own fault
      │        Internal
      ├─ TimedOut (and TimeoutError)     the request was sent, no answer came in time: it may have been decided
@@ -194,18 +194,6 @@ class TableFull(TableRefused):
     CODE = ErrorCode.TABLE_FULL
 
 
-class TableClosed(TableRefused):
-    """The table is closed."""
-
-    CODE = ErrorCode.TABLE_CLOSED
-
-
-class TablePaused(TableRefused):
-    """The table is paused."""
-
-    CODE = ErrorCode.TABLE_PAUSED
-
-
 class InsufficientWallet(TableRefused):
     """The wallet does not hold the buy-in."""
 
@@ -308,12 +296,6 @@ class NameRefused(IdentityRefused):
     CODE = ErrorCode.NAME_REFUSED
 
 
-class GuestsRefused(IdentityRefused):
-    """The house admits no guests."""
-
-    CODE = ErrorCode.GUESTS_REFUSED
-
-
 class StoreAway(NotNow):
     """The table's store can't be reached."""
 
@@ -326,10 +308,10 @@ class Busy(NotNow):
     CODE = ErrorCode.BUSY
 
 
-class GoingAway(NotNow):
+class Unconfirmed(NotNow):
     """The node is leaving."""
 
-    CODE = ErrorCode.GOING_AWAY
+    CODE = ErrorCode.UNCONFIRMED
 
 
 class Internal(ServerFailed):

@@ -41,8 +41,9 @@ class Follower:
     """A followed table.
 
     `wants_seat` tells whether a new connection has to take the seat again, or only watch. `is_attached` tells whether
-    the present connection follows the table. `is_behind`: events are missing, and a resume must ask for them. The
-    mirror shows the own seat only while this client holds it: nobody tells what becomes of it elsewhere.
+    the present connection follows the table. `is_behind`: events are missing, and a resume must ask for them. `turned`
+    is set at each resume and at the end, for whoever waits for either. The mirror shows the own seat only while this
+    client holds it: nobody tells what becomes of it elsewhere.
     """
 
     def __init__(self, view: TableView, *, events_max: int) -> None:
@@ -51,7 +52,8 @@ class Follower:
         self.wants_seat = view.you is not None
         self.is_attached = True
         self.is_behind = False
-        self.ended = asyncio.Event()
+        self.is_ended = False
+        self.turned = asyncio.Event()
         self._events_max = events_max
         self._inboxes: list[Inbox] = []
         self._error: PuntoError | None = None
@@ -67,11 +69,6 @@ class Follower:
     def table(self) -> str:
         """The table's id."""
         return self.mirror.table
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether it is followed no longer, for good."""
-        return self.ended.is_set()
 
     # --- readers ---
 
@@ -92,8 +89,8 @@ class Follower:
     def end(self, error: PuntoError | None = None) -> None:
         """End every reader, present and later ones: with the error, or quietly."""
         if not self.is_ended:
-            self._error = error
-            self.ended.set()
+            self.is_ended, self._error = True, error
+            self.turned.set()
             self.is_attached = self.wants_seat = False
             for inbox in self._inboxes:
                 inbox.end(error)
@@ -142,6 +139,7 @@ class Follower:
             self._gap_seq, self._needs_snapshot = None, False
             self._show(self._snapshot("resumed", replace(reply.snapshot, you=seat)))
         self.mirror.renew_seat(seat)  # it is as new as the reply, which a passed-over snapshot is not
+        self.turned.set()
         self._show_owed_results()
 
     def lose_seat(self, reason: str) -> None:

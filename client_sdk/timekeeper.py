@@ -1,4 +1,4 @@
-"""Keeps the clock of a followed table by pings: a few at once, then one now and then.
+"""Keeps the clock of a followed table by pings: a few at once, then one now and then and after every break.
 
 Read next: `clock`, which makes an estimate of them.
 """
@@ -35,15 +35,23 @@ async def ping(session: Session, table: str | None) -> ClockSample:
 
 async def keep_clock(session: Session, follower: Follower) -> None:
     """Ping a table until it is followed no longer; a ping without an answer is only a worse estimate."""
-    for _ in range(QUICK_PINGS):
+    for _ in range(QUICK_PINGS - 1):
         await _try_ping(session, follower)
     chance = SystemRandom()
     while not follower.is_ended:
+        await _try_ping(session, follower)
+        await _until_turned(follower, session.settings.clock_ms * chance.uniform(0.8, 1.2))
+
+
+async def _until_turned(follower: Follower, clock_ms: float) -> None:
+    """Wait for the next ping's time; a resume makes it due, as the break may have been a sleep of this machine."""
+    follower.turned.clear()
+    if not follower.is_ended:
         try:
-            async with asyncio.timeout(session.settings.clock_ms / 1000 * chance.uniform(0.8, 1.2)):
-                await follower.ended.wait()
+            async with asyncio.timeout(clock_ms / 1000):
+                await follower.turned.wait()
         except TimeoutError:
-            await _try_ping(session, follower)
+            pass
 
 
 async def _try_ping(session: Session, follower: Follower) -> None:

@@ -80,6 +80,7 @@ def seat_after_results(seat: OwnSeat, results: Results, stack: int, bets: dict[S
         ready=seat.ready if bets else False,
         last_bets=stakes_of(results.bets),
         last_round=results.round,
+        last_outcome=results.outcome,
         last_results=results.bets,
     )
 

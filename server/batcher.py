@@ -47,9 +47,13 @@ class Batcher:
                 answers = await self._tables.acts(self._table, [line for line, _ in batch])
             except StoreError as error:
                 _fail(batch, error)
-            except BaseException:
-                _fail(batch, StoreAway("stopped"))
+            except asyncio.CancelledError:
+                _fail([*batch, *self._waiting], StoreAway("stopped"))
+                self._waiting.clear()
                 raise
+            except Exception:
+                log.exception("acts_failed", extra={"table": self._table})
+                _fail(batch, StoreError("the acts could not be decided"))
             else:
                 for (_, future), answer in zip(batch, answers, strict=True):
                     if not future.done():

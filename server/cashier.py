@@ -36,7 +36,7 @@ class Cashier:
         wallet then.
         """
         if buy_in == 0:
-            return await self._tables.sit(table, *sitter)
+            return await self._sit_without_chips(table, sitter)
         try:
             given = await self._wallets.give_buy_in(sitter.patron, table, request_id, buy_in)
         except Refused as refused:
@@ -50,6 +50,13 @@ class Cashier:
         if given.answer:
             raise Refused(given.answer)
         return await self._carry_in(table, sitter, given.n, given.amount)
+
+    async def _sit_without_chips(self, table: str, sitter: Sitter) -> Seated:
+        """Take a seat; chips that were on their way when a node died arrive with it."""
+        wallet = await self._wallets.read(sitter.patron, table)
+        if wallet is not None and wallet.open_n:
+            return await self._carry_in(table, sitter, wallet.open_n, wallet.open_amount)
+        return await self._tables.sit(table, *sitter)
 
     async def _carry_in(self, table: str, sitter: Sitter, n: int, amount: int) -> Seated:
         try:

@@ -46,7 +46,7 @@ from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
 from server.hub import Hub
 from server.outlet import Outlet
-from server.store.errors import Refused, StoreError
+from server.store.errors import Refused, StoreAway, StoreError, StoreRefused, Unconfirmed
 from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
 
 log = logging.getLogger(__name__)
@@ -88,6 +88,7 @@ class Connection:
         self._house = house
         self._identity: Identity | None = None
         self._followed: set[str] = set()
+        self._asked_for_seat: set[str] = set()
         self._acts: set[asyncio.Future[ActAnswer]] = set()
         self._bad_messages = 0
         self._bad_tokens = 0
@@ -110,8 +111,13 @@ class Connection:
         except ConnectionClosed:
             pass
         finally:
-            for table in self._followed:
-                self._house.hub.detach(self, table)
+            for table in self._followed | self._asked_for_seat:
+                self._let_go(table)
+
+    def _let_go(self, table: str) -> None:
+        self._house.hub.detach(self, table, asked_for_seat=table in self._asked_for_seat)
+        self._followed.discard(table)
+        self._asked_for_seat.discard(table)
 
     async def close(self, code: CloseCode) -> None:
         """End the socket with one of our codes."""
@@ -220,8 +226,7 @@ class Connection:
         return None
 
     def _unwatch(self, request: Unwatch) -> Reply:
-        self._followed.discard(request.table)
-        self._house.hub.detach(self, request.table)
+        self._let_go(request.table)
         return Left(request_id=request.request_id, table=request.table)
 
     async def _join(self, request: Join) -> Reply | Error | None:
@@ -231,6 +236,7 @@ class Connection:
         await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
         who = self._identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
+        self._asked_for_seat.add(request.table)
         await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
         self._followed.add(request.table)
         wallet = await self._house.cashier.balance(self.patron)
@@ -263,6 +269,7 @@ class Connection:
         wallet = await self._house.cashier.get_up(request.table, self.patron, self.id)
         if wallet is not None:
             self._house.hub.give_up_seat(self, request.table)
+            self._asked_for_seat.discard(request.table)
         return Left(request_id=request.request_id, table=request.table, after_round=wallet is None, wallet=wallet)
 
     async def _ping(self, request: Ping) -> Reply:
@@ -320,10 +327,17 @@ def error_reply(request_id: str | None, code: ErrorCode, field: str | None = Non
 
 def _error_of(request_id: str, error: Exception) -> Error:
     """Say in the wire's numbers what the store refused; without an answer from it the request may be sent again."""
-    if isinstance(error, Refused) and error.code in ErrorCode.__members__:
-        return error_reply(request_id, ErrorCode[error.code])
-    log.warning("store_error", extra={"reason": f"{type(error).__name__} {error}"})
-    return error_reply(request_id, ErrorCode.STORE_AWAY)
+    match error:
+        case Refused() if error.code in ErrorCode.__members__:
+            return error_reply(request_id, ErrorCode[error.code])
+        case Unconfirmed():
+            return error_reply(request_id, ErrorCode.UNCONFIRMED)
+        case StoreAway() | StoreRefused():
+            log.warning("store_error", extra={"reason": f"{type(error).__name__} {error}"})
+            return error_reply(request_id, ErrorCode.STORE_AWAY)
+        case _:
+            log.error("request_refused_unexpectedly", extra={"reason": f"{type(error).__name__} {error}"})
+            return error_reply(request_id, ErrorCode.INTERNAL)
 
 
 def _receipt_or_error(act: Act, answer: ActAnswer) -> Receipt | Error:

@@ -73,6 +73,12 @@ class Feed:
         self._ahead.clear()
         self.behind = dict.fromkeys(self.listeners, "recovered")
 
+    def remind_seats(self) -> None:
+        """Let every seat here have a snapshot: what was for it alone may be lost, and the stream does not hold it."""
+        for listener in self.seats.values():
+            if listener in self.listeners:
+                self.behind.setdefault(listener, "recovered")
+
     @property
     def is_empty(self) -> bool:
         """Whether nobody follows, and nobody is about to."""

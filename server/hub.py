@@ -84,13 +84,18 @@ class Hub:
         flow: to be called after the reply was written and without waiting in between. Raises `StoreError`.
         """
         feed = await self._feed(table)
+        followed_before = listener in feed.listeners
         feed.hold(listener)
         if is_seated:
             feed.seats[listener.patron] = listener
         try:
             resumed, row, position = await self._position(feed, listener, incarnation, seq)
         except BaseException:
-            feed.remove(listener)
+            if followed_before:  # it goes on following, and gets what was held for it in a snapshot
+                feed.unhold(listener)
+                feed.behind[listener] = "recovered"
+            else:
+                feed.remove(listener)
             raise
         return resumed, row, lambda: feed.add(listener, position)
 
@@ -110,15 +115,15 @@ class Hub:
             elif feed.has_after(position):
                 return resumed, row, position
 
-    def detach(self, listener: Listener, table: str) -> None:
-        """Take a listener off a table; a seat it held is marked as away, however long the store needs for that."""
-        feed = self._feeds.get(table)
-        if feed is None:
-            return
-        if feed.seats.get(listener.patron) is listener:
+    def detach(self, listener: Listener, table: str, *, asked_for_seat: bool) -> None:
+        """Take a listener off a table. A seat that it holds, or may hold because it asked for one and the answer was
+        lost, is marked as away, however long the store needs for that; another connection's seat is left alone."""
+        if asked_for_seat or self.holds_seat(listener, table):
             self._away[(table, listener.patron, listener.id)] = None
             self._away_changed.set()
-        feed.remove(listener)
+        feed = self._feeds.get(table)
+        if feed is not None:
+            feed.remove(listener)
         self._behind_since_s.pop((table, listener.id), None)
 
     def holds_seat(self, listener: Listener, table: str) -> bool:
@@ -182,6 +187,7 @@ class Hub:
                     await self._subscription.add(table)
                 for feed in list(self._feeds.values()):
                     await self._repair(feed)
+                    feed.remind_seats()
             except StoreError:
                 continue
             log.info("bus_found", extra={"tables": len(self._feeds)})

@@ -98,6 +98,8 @@ class Node:
                 self.gateway.stop_accepting()
                 await self.roster.leave()
                 await self.gateway.close()
+                for batcher in self._batchers.values():
+                    await batcher.close()
 
 
 def _new_incarnation() -> str:

@@ -17,7 +17,7 @@ from client_sdk.bots.strategies import cheapest_bet, modest
 from client_sdk.bots.tokens import TokenFile
 from client_sdk.client import Client
 from client_sdk.exceptions import PuntoError, Refused, TokenRefused
-from client_sdk.protocol.messages import BettingOpened, OwnSeat, SeatFreed, SeatTakenOver, TableRules
+from client_sdk.protocol.messages import BettingOpened, OwnSeat, SeatFreed, SeatTakenOver
 from client_sdk.table import Table
 
 log = logging.getLogger(__name__)
@@ -75,10 +75,21 @@ class Companion:
                 log.warning("demo_token_refused", extra={"table": self._post.table})
                 self._tokens.forget(self._post.key)
             except (PuntoError, OSError, _Ended, ExceptionGroup) as error:
-                log.info("demo_bot_away", extra={"table": self._post.table, "reason": str(_leaf(error))})
+                self._tell_away(_leaf(error))
             if loop.time() - began > AWAY_S:
                 delays = delays_ms(*RETRY_MS, self._rng)
             await asyncio.sleep(next(delays) / 1000)
+
+    def _tell_away(self, error: BaseException) -> None:
+        """Log why it left its table: as an error with its trace where it was a fault of ours."""
+        is_ours = not isinstance(error, PuntoError | OSError | _Ended)
+        level = logging.ERROR if is_ours else logging.INFO
+        log.log(
+            level,
+            "demo_bot_away",
+            exc_info=error if is_ours else None,
+            extra={"table": self._post.table, "reason": str(error)},
+        )
 
     async def _visit(self) -> None:
         """Connect, sit down and play until something ends it."""
@@ -142,9 +153,9 @@ class Companion:
         mirror, you = table.mirror, table.mirror.you
         if you is None or you.bets or mirror.phase != "betting":
             return
-        round, rules = mirror.round, mirror.rules
-        chips = modest(house_of(rules), _holding_of(you), round, self._rng)
-        for pause_ms in self._pauses_ms(table, rules, len(chips)):
+        round = mirror.round
+        chips = modest(house_of(mirror.rules), _holding_of(you), round, self._rng)
+        for pause_ms in self._pauses_ms(table, len(chips)):
             await asyncio.sleep(pause_ms / 1000)
             if mirror.round != round or mirror.phase != "betting":
                 return
@@ -152,7 +163,7 @@ class Companion:
             await table.place(place.spot, place.chip, round=round)
             self._has_bet = True
 
-    def _pauses_ms(self, table: Table, rules: TableRules, chips: int) -> list[float]:
+    def _pauses_ms(self, table: Table, chips: int) -> list[float]:
         """Return the pause before each chip; together they end well before betting does."""
         left_ms = table.remaining_ms()
         first, last = (left_ms * share for share in BETTING_SHARE)

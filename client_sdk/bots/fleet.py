@@ -46,7 +46,6 @@ class Fleet:
     def __init__(self, orders: Orders) -> None:
         self.orders = orders
         self.tally = Tally(patrons=orders.patrons)
-        self.is_timed_out = False
         self._bots = [self._bot(number) for number in range(1, orders.patrons + 1)]
         self._witnesses: dict[str, Witness] = {}
         self._began = time.monotonic()
@@ -138,7 +137,6 @@ class Fleet:
     def _tell_unfinished(self, tasks: dict[asyncio.Task[None], Bot], timeout_ms: int, is_stopped: bool) -> None:
         hanging = [bot for task, bot in tasks.items() if not task.done()]
         if hanging and not is_stopped:
-            self.is_timed_out = True
             self.tally.failures += [f"{bot.progress}: not done within {timeout_ms / 1000:.0f} s" for bot in hanging]
 
 

@@ -53,9 +53,14 @@ class Tally:
                 self.details.append(mismatch)
 
     @property
+    def has_findings(self) -> bool:
+        """Whether something was wrong, with the house or with the run."""
+        return bool(self.mismatches or self.lost_acks or self.failures)
+
+    @property
     def is_clean(self) -> bool:
         """Whether every check held and every bot finished."""
-        return not (self.mismatches or self.lost_acks or self.failures) and self.finished == self.patrons
+        return not self.has_findings and self.finished == self.patrons
 
 
 def as_json(tally: Tally) -> str:
@@ -103,4 +108,13 @@ def as_text(tally: Tally) -> Iterator[str]:
     yield from (f"  FAILED {failure}" for failure in tally.failures[:DETAILS_MAX])
     if len(tally.failures) > DETAILS_MAX:
         yield f"  and {len(tally.failures) - DETAILS_MAX} more"
-    yield "every check held" if tally.is_clean else "NOT CLEAN"
+    yield verdict_of(tally)
+
+
+def verdict_of(tally: Tally) -> str:
+    """Return the report's last line."""
+    if tally.is_clean:
+        return "every check held"
+    if tally.has_findings:
+        return "NOT CLEAN"
+    return "stopped early; every check held so far"

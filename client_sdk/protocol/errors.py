@@ -37,10 +37,8 @@ class ErrorCode(IntEnum):
     NOT_SEATED = 2003, "you have no seat at this table"
     SEAT_TAKEN_OVER = 2004, "another connection of yours holds this seat now"
     TABLE_FULL = 2005, "every seat at this table is taken"
-    TABLE_CLOSED = 2006, "this table is closed"
-    TABLE_PAUSED = 2007, "this table is paused"
-    INSUFFICIENT_WALLET = 2008, "your wallet does not hold that much"
-    TOO_MANY_TABLES = 2009, "this connection follows as many tables as it may"
+    INSUFFICIENT_WALLET = 2006, "your wallet does not hold that much"
+    TOO_MANY_TABLES = 2007, "this connection follows as many tables as it may"
     # 2100-2199: the rules refuse the act; nothing changed.
     ROUND_OVER = 2101, "that round is not the one being bet on"
     BETTING_CLOSED = 2102, "betting was closed when your act arrived"
@@ -58,11 +56,10 @@ class ErrorCode(IntEnum):
     # 3000-3999: who you are.
     TOKEN_REFUSED = 3001, "the token is not valid"
     NAME_REFUSED = 3002, "a name needs 1 to 24 visible characters"
-    GUESTS_REFUSED = 3003, "this house admits no guests; bring a token"
     # 4000-4999: not now. Send the same request_id again after a pause; it is decided once.
     STORE_AWAY = 4001, "the table's store can't be reached; try again"
     BUSY = 4002, "too much is waiting for this table; try again"
-    GOING_AWAY = 4003, "this node is leaving; reconnect and try again"
+    UNCONFIRMED = 4003, "it was done, but is not safe against the loss of a server yet; ask again"
     # 5000-5999: our fault, and logged as such.
     INTERNAL = 5001, "the server failed; ask what holds now before you try again"
 

@@ -140,6 +140,7 @@ def _own_seat(own: dict[str, Any]) -> OwnSeat:
             "bets": sums_of_layout(own["bets"]),
             "last_bets": last.get("bets", {}),
             "last_round": last.get("round"),
+            "last_outcome": last.get("outcome"),
             "last_results": last.get("results"),
         },
         OwnSeat,

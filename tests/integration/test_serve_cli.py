@@ -131,7 +131,7 @@ def test_a_bad_stacked_file_is_told_with_its_line(
     assert main(["serve", "--open", "--stacked-shoe", str(file)]) == 2
     err = capfd.readouterr().err
     assert_one_line(err, "--stacked-shoe", str(file), named)
-    assert len(err) < 400
+    assert len(err) < 600
 
 
 # --- a world that does not fit ----------------------------------------------------------------------------------------

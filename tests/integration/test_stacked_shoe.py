@@ -170,7 +170,12 @@ def test_a_tie_gives_the_stakes_of_player_and_banker_back(dealt: dict[str, dict[
 
 @pytest.mark.parametrize(
     ("table", "payout", "capped"),
-    [("royal-1", 85_000, 5_000), ("four-deck-1", 90_000, 0), ("punto-banco-1", 90_000, 0), ("red-lounge-1", 100_000, 0)],
+    [
+        ("royal-1", 85_000, 5_000),
+        ("four-deck-1", 90_000, 0),
+        ("punto-banco-1", 90_000, 0),
+        ("red-lounge-1", 100_000, 0),
+    ],
 )
 def test_the_cap_cuts_one_win_and_shows_it(
     dealt: dict[str, dict[str, Dealt]], table: str, payout: int, capped: int

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Final, Self
@@ -90,9 +90,11 @@ class NodeProcess:
     def kill(self) -> None:
         """kill -9 of the node and of everything that it started."""
         assert self._process is not None
-        for child in self.children():
-            os.kill(child, signal.SIGKILL)
+        children = self.children()
         self._process.kill()
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self._process.wait(STOP_TIMEOUT_S)
 
     def children(self) -> list[int]:

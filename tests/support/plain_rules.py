@@ -3,6 +3,8 @@
 Slow and wordy on purpose: what the service pays is compared with this. Amounts are minor units.
 """
 
+import hashlib
+import hmac
 from typing import Any, Final, NamedTuple
 
 Message = dict[str, Any]
@@ -117,3 +119,33 @@ def line(table: str, spot: str, stake: int, outcome: str) -> Message:
 def results(table: str, bets: dict[str, int], outcome: str) -> dict[str, Message]:
     """What becomes of one patron's bets."""
     return {spot: line(table, spot, stake, outcome) for spot, stake in bets.items()}
+
+
+def shoe(secret_hex: str, decks: int, number: int) -> list[str]:
+    """All cards of a shoe without cuts in deal order, by the sentences of `bac-shoe-v1`."""
+    secret, size = bytes.fromhex(secret_hex), 52 * decks
+    context = b"bac-shoe-v1\x00" + decks.to_bytes(1, "big") + number.to_bytes(8, "big") + hashlib.sha256(b"").digest()
+    words: list[int] = []
+    block = 0
+
+    def below(limit: int) -> int:
+        nonlocal block
+        while True:
+            if not words:
+                digest = hmac.new(secret, context + block.to_bytes(4, "big"), hashlib.sha256).digest()
+                words.extend(int.from_bytes(digest[at : at + 4], "big") for at in range(0, 32, 4))
+                block += 1
+            word = words.pop(0)
+            if word < 2**32 // limit * limit:
+                return word % limit
+
+    order = list(range(size))
+    for last in range(size - 1, 0, -1):
+        other = below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return ["A23456789TJQK"[index % 52 % 13] + "cdhs"[index % 52 // 13] for index in order]
+
+
+def opens(commitment: str, secret_hex: str) -> bool:
+    """Whether a secret is the one that was committed to."""
+    return hashlib.sha256(bytes.fromhex(secret_hex)).hexdigest() == commitment

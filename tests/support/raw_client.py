@@ -180,6 +180,11 @@ class RawClient:
         self.joined.add(table)
         return reply
 
+    def carry_on_from(self, earlier: Self) -> None:
+        """Know of the tables what an earlier connection knew, because this one has resumed there."""
+        for known in ("round", "phase", "incarnation"):
+            setattr(self, known, {**getattr(earlier, known), **getattr(self, known)})
+
     async def leave_everywhere(self) -> None:
         """Get up from every table and close, so that the next test finds them empty; nothing where the line is gone."""
         with suppress(CallRefused, ConnectionError):
@@ -303,4 +308,3 @@ def assert_gapless(events: Iterable[Message], after: int) -> None:
     """Numbered events follow `after` and each other one by one."""
     seqs = [event["seq"] for event in events]
     assert seqs == list(range(after + 1, after + 1 + len(seqs)))
-

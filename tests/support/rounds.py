@@ -31,15 +31,16 @@ def check_round(events: Sequence[Message]) -> plain_rules.Played:
     """Check one whole round: the order of its events, its cards by the plain rules, its instants. Returns what was played."""
     kinds = [event["type"] for event in events]
     cards = cards_of(events)
+    extended = [event for event in events if event["type"] == "betting_extended"]
     burned = ["cards_burned"] if "cards_burned" in kinds else []
     assert kinds == [
-        *("betting_opened", "betting_closed", *burned),
+        *("betting_opened", *(["betting_extended"] * len(extended)), "betting_closed", *burned),
         *(["card_dealt"] * len(cards)),
         *("round_decided", "round_settled"),
     ]
     assert [event["seq"] for event in events] == list(range(events[0]["seq"], events[0]["seq"] + len(events)))
     assert len({event["round"] for event in events}) == 1
-    opened, closed, decided, settled = events[0], events[1], events[-2], events[-1]
+    opened, closed, decided, settled = events[0], events[1 + len(extended)], events[-2], events[-1]
     played = plain_rules.play(cards)
     dealt = [event for event in events if event["type"] == "card_dealt"]
     assert [event["side"] for event in dealt] == played.sides
@@ -53,10 +54,11 @@ def check_round(events: Sequence[Message]) -> plain_rules.Played:
         assert decided[f"{side}_natural"] is (len(hand) == 2 and plain_rules.total(hand) >= 8)
     shown = [event["show_at_ms"] for event in events if "show_at_ms" in event]
     assert all(earlier <= later for earlier, later in pairwise([closed["closed_at_ms"], *shown, settled["next_at_ms"]]))
+    closes_at_ms = (extended or [opened])[-1]["closes_at_ms"]
     if closed["early"]:
-        assert opened["opened_at_ms"] <= closed["closed_at_ms"] < opened["closes_at_ms"]
+        assert opened["opened_at_ms"] <= closed["closed_at_ms"] < closes_at_ms
     else:
-        assert closed["closed_at_ms"] == opened["closes_at_ms"]
+        assert closed["closed_at_ms"] == closes_at_ms
     return played
 
 

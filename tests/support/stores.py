@@ -466,7 +466,7 @@ class _Member(ValkeyServer):
 
     async def is_content(self) -> bool:
         """Whether it finds the cluster whole, and itself linked where it copies."""
-        told = await self.ask("CLUSTER", "INFO")
+        told = await self.ask("CLUSTER INFO")
         replication = await self.info("replication")
         is_linked = replication["role"] == "master" or replication["master_link_status"] == "up"
         return _text(told["cluster_state"]) == "ok" and is_linked

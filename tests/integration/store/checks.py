@@ -7,7 +7,7 @@ when the test says so, and with time that the test lets pass.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import count
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import msgpack
 from redis.asyncio import Redis
@@ -19,7 +19,7 @@ from server.settling import settle_line
 from server.shoes import Shoes, ShuffledShoes
 from server.store import keys
 from server.store.errors import Refused
-from server.store.tables import ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
+from server.store.tables import FRESH_SEAT_MS, ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
 from server.table.machine import Change
 from server.table.phases import Step
@@ -33,6 +33,7 @@ REQUESTS: Final = ("requests:0", "requests:1")
 Contents: TypeAlias = dict[str, tuple[bytes | None, int]]
 
 _numbers = count(1)
+T = TypeVar("T")
 
 
 def fresh_id(prefix: str) -> str:
@@ -49,6 +50,23 @@ async def refusal_of(call: Awaitable[object]) -> str:
     raise AssertionError(f"not refused: {done}")
 
 
+async def attempt(call: Awaitable[T]) -> tuple[str, T | None]:
+    """What became of a verb that may refuse: 'ok' and its answer, or the refusal's code."""
+    try:
+        return "ok", await call
+    except Refused as refused:
+        return refused.code, None
+
+
+async def age_seats(ledger: "Ledger", table: str) -> None:
+    """Let the time pass in which a seat is not taken for a dead node's."""
+    key = f"{keys.table_key(table)}:seats"
+    for patron, packed in (await ledger.hash_of(key)).items():
+        seat = msgpack.unpackb(packed)
+        seat["at_ms"] -= FRESH_SEAT_MS + 1
+        await cast("Any", ledger.raw.hset(key, patron, msgpack.packb(seat)))
+
+
 class Ledger:
     """Reads everything of tables and wallets, and adds it up."""
 
@@ -58,7 +76,8 @@ class Ledger:
     async def contents(self, *but: str) -> Contents:
         """Every key of the store as it lies, with its time to live, without those that end in any of `but`."""
         found: Contents = {}
-        for name in sorted(await self.raw.keys("*")):
+        names: list[bytes] = await self.raw.execute_command("KEYS", "*")
+        for name in sorted(names):
             key = name.decode()
             if not key.endswith(but):
                 found[key] = (await self.raw.dump(key), await self.raw.ttl(key))
@@ -73,6 +92,12 @@ class Ledger:
         found = await self.hash_of(key)
         assert all(re.fullmatch(rb"-?\d+", value) for value in found.values()), found
         return {name: int(value) for name, value in found.items()}
+
+    async def members_of(self, key: str) -> set[str]:
+        """The members of a set, ordered or not."""
+        command = ("ZRANGE", key, 0, -1) if key.endswith((":away", ":played")) else ("SMEMBERS", key)
+        found: list[bytes] = await self.raw.execute_command(*command)
+        return {member.decode() for member in found}
 
     async def layouts(self, table: str) -> dict[str, dict[str, int]]:
         """The open bets: patron -> spot -> sum."""
@@ -107,12 +132,10 @@ class Ledger:
         head = await self.hash_of(key)
         seats = {patron: msgpack.unpackb(packed) for patron, packed in (await self.hash_of(f"{key}:seats")).items()}
         connected = {patron for patron, seat in seats.items() if seat["connected"]}
-        ready = {patron.decode() for patron in await cast("Awaitable[set[bytes]]", self.raw.smembers(f"{key}:ready"))}
-        away = {patron.decode() for patron in await self.raw.zrange(f"{key}:away", 0, -1)}
-        leaving = {
-            patron.decode() for patron in await cast("Awaitable[set[bytes]]", self.raw.smembers(f"{key}:leaving"))
-        }
-        played = {patron.decode() for patron in await self.raw.zrange(f"{key}:played", 0, -1)}
+        ready = await self.members_of(f"{key}:ready")
+        away = await self.members_of(f"{key}:away")
+        leaving = await self.members_of(f"{key}:leaving")
+        played = await self.members_of(f"{key}:played")
         layouts = await self.layouts(table)
         assert int(head["connected"]) == len(connected)
         assert ready <= connected
@@ -234,7 +257,7 @@ class Owner:
     async def let_betting_time_pass(self) -> int:
         """Move the deadline into the past; returns it."""
         closes_at_ms = await self.now_ms()
-        await cast("Awaitable[int]", self._ledger.raw.hset(self.key, "closes_at_ms", str(closes_at_ms)))
+        await cast("Any", self._ledger.raw.hset(self.key, "closes_at_ms", str(closes_at_ms)))
         return closes_at_ms
 
     async def freeze(self) -> Frozen:
@@ -279,9 +302,7 @@ class Owner:
 
     async def finish_round(self) -> None:
         paid, settled = await self.tables.settled_sums(self.table)
-        await self.commit(
-            machine.finish_round(self.state, self.table, self.rules, await self.now_ms(), paid, settled)
-        )
+        await self.commit(machine.finish_round(self.state, self.table, self.rules, await self.now_ms(), paid, settled))
         if not self.state.has_shoe:
             self.shoe = None
 
@@ -294,11 +315,11 @@ class Owner:
 
     # --- patrons ------------------------------------------------------------------------------------------------------
 
-    async def seat(self, patron: str, stack: int = 0, connection: str = "") -> str:
+    async def seat(self, patron: str, stack: int = 0, connection: str = "", node: str = NODE) -> str:
         """Give a patron a seat with chips from outside; returns the connection that holds it."""
         connection = connection or f"c-{patron}"
         n = 1 if stack else 0
-        await self.tables.sit(self.table, patron, patron.title(), False, NODE, connection, n, stack)
+        await self.tables.sit(self.table, patron, patron.title(), False, node, connection, n, stack)
         return connection
 
     def line(self, patron: str, verb: str, spot: str = "", chip: int | str = "", **changes: Any) -> ActLine:

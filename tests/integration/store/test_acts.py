@@ -19,7 +19,7 @@ from server.store.driver import Driver
 from server.store.records import pack
 from server.store.tables import ActAnswer, ActLine, Tables
 from server.table.machine import Change
-from tests.integration.store.checks import REQUESTS, Ledger, Owner, fresh_id
+from tests.integration.store.checks import REQUESTS, Ledger, Owner, age_seats, fresh_id
 from tests.support.table_rules import rules_of
 
 PLAYER, BANKER, TIE = Spot.PLAYER, Spot.BANKER, Spot.TIE
@@ -84,7 +84,7 @@ amounts = st.sampled_from([0, 1, 2, 5, 7, 10, 13, 20, 25, 40, 100, 101])
 lasts = st.dictionaries(st.sampled_from(Spot), amounts, max_size=3)
 acts = st.tuples(
     st.integers(0, 2),  # whose
-    st.sampled_from(["place"] * 6 + ["undo", "undo", "clear", "rebet", "rebet", "double", "ready"]),
+    st.sampled_from(["place"] * 6 + ["undo", "undo", "clear", "rebet", "rebet", "double", "double", "ready"]),
     st.sampled_from(Spot),
     st.booleans(),  # an undo of that spot, or of the whole last act
     st.integers(0, 3),  # which of the table's chips; the last of four may be none of them
@@ -214,7 +214,8 @@ async def test_bl_019_the_forbidden_pair_from_any_side(tables: Tables, ledger: L
 
 
 async def test_refusals_before_the_rules_in_their_order(tables: Tables, ledger: Ledger) -> None:
-    """Each act is wrong in all later ways too, so the code tells which check came first. Nothing is remembered of these."""
+    """Each act is wrong in all later ways too, so the code tells which check came first; nothing is
+    remembered of these."""
     line = ActLine("p", "wrong", "r1", 99, "place", "nowhere", 1)
     nowhere = fresh_id("nowhere")
     before = await ledger.contents()
@@ -468,6 +469,7 @@ async def test_an_older_connection_is_told_that_the_seat_was_taken_over(tables: 
 
 # --- Ready ------------------------------------------------------------------------------------------------------------
 
+
 async def test_the_owner_is_nudged_when_every_connected_seat_is_ready(
     driver: Driver, tables: Tables, ledger: Ledger
 ) -> None:
@@ -518,13 +520,16 @@ async def test_the_owner_is_nudged_when_every_connected_seat_is_ready(
 
 
 async def test_the_last_words_of_a_lost_connection_speak_for_no_other_seat(tables: Tables, ledger: Ledger) -> None:
-    """An act that was on its way when its connection was lost still counts, but `ready` does not hold for a seat that is
-    away: or an away seat that is ready would stand for a connected one that is not."""
+    """Where a node is taken for dead, its acts still count if they come, but `ready` does not hold for a seat that is
+    away: or it would stand for a connected one that is not ready."""
     owner = await Owner.of_new_table(tables, ledger)
-    for patron in ("here", "lost"):
-        await owner.seat(patron, 100)
+    for patron in ("here", "lost", "gone"):
+        await owner.seat(patron, 100, node=patron)
     await owner.open_betting()
-    await tables.go_away(owner.table, "lost", "c-lost")
+    await tables.go_away(owner.table, "gone", "c-gone")
+    assert (await owner.act("gone", "ready")).code == "SEAT_TAKEN_OVER"
+    await age_seats(ledger, owner.table)
+    assert await tables.clear_dead_seats(owner.table, ["here"]) == 1
     assert (await owner.act("lost", "place", "player", 25)).code == "ok"
     answer = await owner.act("lost", "ready")
     assert (answer.code, answer.ready) == ("ok", False)
@@ -588,6 +593,18 @@ async def _told(owner: Owner) -> Change:
     """A commit of one event that changes no phase."""
     state = replace(owner.state, seq=owner.state.seq + 1)
     return Change(state, (RulesChanged(table=owner.table, seq=state.seq, rules=owner.rules),))
+
+
+async def test_double_up_to_the_maximum_and_the_whole_stack(tables: Tables, ledger: Ledger) -> None:
+    owner = await Owner.of_new_table(tables, ledger, rules_of("royal", chips=[10, 25, 50]))
+    await owner.seat("p", 150)
+    await owner.open_betting()
+    await owner.act("p", "place", "player", 50)
+    await owner.act("p", "place", "tie", 25)
+    doubled = await owner.act("p", "double")
+    assert (doubled.code, doubled.bets, doubled.stack) == ("ok", {PLAYER: 100, TIE: 50}, 0)
+    assert (await owner.act("p", "undo")).bets == {PLAYER: 50, TIE: 25}
+    await ledger.check(owner.table)
 
 
 async def test_many_nodes_bet_at_once(tables: Tables, ledger: Ledger, store_url: str) -> None:

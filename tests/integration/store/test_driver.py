@@ -52,7 +52,7 @@ async def ask(driver: Driver, number: int) -> None:
 async def test_bl_092_a_cancelled_call_never_gives_its_reply_to_the_next(
     store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch, connections: int
 ) -> None:
-    """BL-092: thousands of calls, many of them cancelled at any moment; whoever is answered is answered to the question."""
+    """BL-092: many calls, many of them cancelled at any moment; whoever is answered is answered to the question."""
     monkeypatch.setattr(driver_module, "CALLS_MAX", connections)
     chance = random.Random(connections)
     async with Driver(store_url) as driver:
@@ -209,7 +209,7 @@ async def test_no_store_at_all(tmp_path: Path) -> None:
 async def test_bl_098_a_pool_of_two_serves_five_hundred_some_of_whom_give_up(
     store_url: str, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """BL-098, BL-099: all are answered or told that the store is away; nothing is counted twice; it works afterwards."""
+    """BL-098, BL-099: all are answered or told that the store is away, nothing counts twice, it works afterwards."""
     monkeypatch.setattr(driver_module, "CALLS_MAX", 2)
     owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=500))
     await owner.open_betting()

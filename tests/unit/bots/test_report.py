@@ -47,7 +47,6 @@ def test_a_clean_run(tally: Tally) -> None:
     [
         lambda tally: tally.add([mismatch(1)]),
         lambda tally: setattr(tally, "lost_acks", 1),
-        lambda tally: setattr(tally, "finished", 1),
         lambda tally: tally.failures.append("bot-0002: hangs"),
     ],
 )
@@ -55,6 +54,12 @@ def test_what_makes_a_run_unclean(tally: Tally, spoil: Callable[[Tally], None]) 
     spoil(tally)
     assert not tally.is_clean
     assert list(as_text(tally))[-1] == "NOT CLEAN"
+
+
+def test_a_run_that_was_stopped_is_not_clean_but_nothing_was_wrong(tally: Tally) -> None:
+    tally.finished = 1
+    assert not tally.is_clean
+    assert list(as_text(tally))[-1] == "stopped early; every check held so far"
 
 
 def test_all_mismatches_are_counted_and_the_first_of_each_kind_are_told(tally: Tally) -> None:

@@ -223,7 +223,7 @@ async def test_typed_refusals_carry_what_the_server_told() -> None:
 async def test_a_not_now_is_sent_again_under_the_same_id_until_it_is_decided() -> None:
     async def busy(peer: Peer) -> None:
         await sit(peer)
-        for code in (ErrorCode.BUSY, ErrorCode.STORE_AWAY, ErrorCode.GOING_AWAY):
+        for code in (ErrorCode.BUSY, ErrorCode.STORE_AWAY, ErrorCode.UNCONFIRMED):
             await peer.refuse(await peer.take("place"), code)
         await peer.receipt(await peer.take("place"))
 

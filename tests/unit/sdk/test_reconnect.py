@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.client import connect
+from client_sdk.desk import now_ms
 from client_sdk.exceptions import Disconnected, ProtocolMismatch, TokenRefused, UnknownTable
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.errors import CloseCode, ErrorCode
@@ -220,6 +221,26 @@ async def test_a_gap_is_filled_on_the_same_line() -> None:
         table = await client.join(TABLE)
         assert await read(table, 6) == [idled(seq) for seq in range(41, 47)]
         assert len(house.peers) == 1
+
+
+async def test_a_gap_does_not_send_again_what_is_on_its_way() -> None:
+    async def gap(peer: Peer) -> None:
+        await sit(peer)
+        act = await peer.take("place")
+        await peer.tell(idled(43))
+        await peer.resume(await peer.take("join"), seat())
+        for seq in (41, 42, 43):
+            await peer.tell(idled(seq))
+        await peer.receipt(await peer.take("ready"))
+        await peer.receipt(act)
+
+    async with ScriptedHouse(gap) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        betting = asyncio.create_task(table.place(Spot.BANKER, 100))
+        await read(table, 3)
+        await table.ready()
+        await betting
+        assert types_of(house.peers[0]) == ["hello", "join", "place", "join", "ready"]
 
 
 async def test_a_gap_that_a_resume_does_not_fill_is_bridged_by_a_snapshot() -> None:
@@ -547,6 +568,19 @@ async def test_it_tells_its_state() -> None:
         await until(lambda: len(client._session.desk.calls) == 0)
         assert repr(client) == "<Client 'alice' p1 connected tables=1 waiting=0>"
         assert repr(table) == "<Table royal-1 betting round=7 seq=40 seated=True waiting=0 unread=0>"
+
+
+async def test_a_break_makes_the_next_ping_due() -> None:
+    async def drift(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.resume(await peer.take("join"), seat())
+        await peer.reply(await peer.take("ping"), at_ms=2_000_000)
+
+    async with ScriptedHouse(sit, drift) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        await until(lambda: len(client._session.desk.calls) == 0)
+        house.peers[0].drop()
+        await until(lambda: table.clock.now_at_ms(now_ms()) >= 2_000_000)
 
 
 async def test_the_table_clock_is_known_before_a_table_is_handed_out() -> None:

@@ -1,7 +1,8 @@
 """The steps of a table: a round by hand, every refusal, the way of a shoe, and takeover between any two steps."""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import count, pairwise, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from client_sdk.protocol.messages import (
     Event,
     RoundDecided,
     RoundSettled,
+    RoundVoided,
     RulesChanged,
     ShoeEnded,
     ShoeStarted,
@@ -52,7 +54,7 @@ def started(shoe: Shoe, rules: TableRules) -> TableState:
     return machine.start_shoe(TableState(), TABLE, rules, shoe, SECRET, commitment(SECRET)).state
 
 
-def at(phase: Phase, **changes: object) -> TableState:
+def at(phase: Phase, **changes: Any) -> TableState:
     """A table in a phase, with a shoe open."""
     base = TableState(phase=phase, seq=7, round=3, shoe=1, shoe_secret=SECRET.hex(), shoe_cards=9, shoe_first_round=3)
     state = replace(base, closes_at_ms=START_MS, shown_at_ms=START_MS, is_settled=phase is Phase.IDLE)
@@ -70,20 +72,21 @@ def test_a_round_of_six_cards_event_by_event() -> None:
     opened = START_MS
     closed = opened + 5_000
     shown = [closed + 700 * step for step in range(1, 8)]
-    shoe = {"table": TABLE, "shoe": 1}
-    this = {"table": TABLE, "round": 1}
     assert walk.events == [
-        ShoeStarted(**shoe, seq=1, decks=1, cards=6, cut_card=None, commitment=""),
-        BettingOpened(**this, seq=2, shoe=1, opened_at_ms=opened, closes_at_ms=closed, is_last_round=True),
-        BettingClosed(**this, seq=3, closed_at_ms=closed, early=False, totals={Spot.TIE: 10}, bettors=1),
-        CardDealt(**this, seq=4, side=Side.PLAYER, card="2s", total=2, remaining=5, show_at_ms=shown[0]),
-        CardDealt(**this, seq=5, side=Side.BANKER, card="6s", total=6, remaining=4, show_at_ms=shown[1]),
-        CardDealt(**this, seq=6, side=Side.PLAYER, card="2s", total=4, remaining=3, show_at_ms=shown[2]),
-        CardDealt(**this, seq=7, side=Side.BANKER, card="Ts", total=6, remaining=2, show_at_ms=shown[3]),
-        CardDealt(**this, seq=8, side=Side.PLAYER, card="6s", total=0, remaining=1, show_at_ms=shown[4]),
-        CardDealt(**this, seq=9, side=Side.BANKER, card="3s", total=9, remaining=0, show_at_ms=shown[5]),
+        ShoeStarted(table=TABLE, shoe=1, seq=1, decks=1, cards=6, cut_card=None, commitment=""),
+        BettingOpened(
+            table=TABLE, round=1, seq=2, shoe=1, opened_at_ms=opened, closes_at_ms=closed, is_last_round=True
+        ),
+        BettingClosed(table=TABLE, round=1, seq=3, closed_at_ms=closed, early=False, totals={Spot.TIE: 10}, bettors=1),
+        CardDealt(table=TABLE, round=1, seq=4, side=Side.PLAYER, card="2s", total=2, remaining=5, show_at_ms=shown[0]),
+        CardDealt(table=TABLE, round=1, seq=5, side=Side.BANKER, card="6s", total=6, remaining=4, show_at_ms=shown[1]),
+        CardDealt(table=TABLE, round=1, seq=6, side=Side.PLAYER, card="2s", total=4, remaining=3, show_at_ms=shown[2]),
+        CardDealt(table=TABLE, round=1, seq=7, side=Side.BANKER, card="Ts", total=6, remaining=2, show_at_ms=shown[3]),
+        CardDealt(table=TABLE, round=1, seq=8, side=Side.PLAYER, card="6s", total=0, remaining=1, show_at_ms=shown[4]),
+        CardDealt(table=TABLE, round=1, seq=9, side=Side.BANKER, card="3s", total=9, remaining=0, show_at_ms=shown[5]),
         RoundDecided(
-            **this,
+            table=TABLE,
+            round=1,
             seq=10,
             outcome=Outcome.BANKER,
             player=["2s", "2s", "6s"],
@@ -94,8 +97,8 @@ def test_a_round_of_six_cards_event_by_event() -> None:
             banker_natural=False,
             show_at_ms=shown[6],
         ),
-        RoundSettled(**this, seq=11, paid=20, settled=1, next_at_ms=shown[6] + 4_000),
-        ShoeEnded(**shoe, seq=12, rounds=1, secret="", reason="dealt"),
+        RoundSettled(table=TABLE, round=1, seq=11, paid=20, settled=1, next_at_ms=shown[6] + 4_000),
+        ShoeEnded(table=TABLE, shoe=1, seq=12, rounds=1, secret="", reason="dealt"),
     ]
     assert walk.now_ms == shown[6] - machine.LEAD_MS_MAX, "each step is taken a little before it is shown"
     assert due(walk.state, rules, None) == Due(Step.OPEN_BETTING, shown[6] + 4_000)
@@ -129,7 +132,7 @@ def test_stacked_rounds_come_in_their_order_and_around_again() -> None:
 
 
 def test_the_first_card_of_a_shoe_is_shown_and_burned_with_as_many_as_it_counts() -> None:
-    for first, count in (("A", 2), ("7", 8), ("T", 11), ("K", 11)):
+    for first, burned_cards in (("A", 2), ("7", 8), ("T", 11), ("K", 11)):
         rules = rules_of("royal", cut_card=11)
         shoe = Shoe(1, cards_of(f"{first} " + "9 8 K K " * 20), 11)
         walk = Walk(rules, StackedShoes(["9 8 K K"]), watch=lambda *_: None)
@@ -141,23 +144,27 @@ def test_the_first_card_of_a_shoe_is_shown_and_burned_with_as_many_as_it_counts(
         walk.step()
         burned = walk.events[-1]
         assert isinstance(burned, CardsBurned)
-        assert (burned.card, burned.count, burned.remaining) == (f"{first}h", count, 81 - count)
+        assert (burned.card, burned.count, burned.remaining) == (f"{first}h", burned_cards, 81 - burned_cards)
         walk.step()
         dealt = walk.events[-1]
         assert isinstance(dealt, CardDealt)
-        assert dealt.card == shoe.cards[count]
+        assert dealt.card == shoe.cards[burned_cards]
 
 
 # --- Refusals change nothing ------------------------------------------------------------------------------------------
 
 RULES = rules_of("red-lounge")
 NATURALS = forced("9 8 K K 2 2 2 2 2")
+FULL = Shoe(1, cards_of("2 3 4 5 6 7 8 9 T J Q K A " * 4), 14)
 HANDS = (("player", "9h"), ("banker", "8h"), ("player", "Kh"), ("banker", "Kh"))
 COMPLETE = tuple(DealtCard(side=Side(side), card=card, show_at_ms=START_MS) for side, card in HANDS)
 
 StepOn = Callable[[TableState], Change]
 STEPS: dict[Step, StepOn] = {
-    Step.CHANGE_RULES: lambda state: machine.change_rules(state, TABLE, RULES),
+    Step.CHANGE_RULES: lambda state: machine.change_rules(state, TABLE, RULES, rules_of("four-deck")),
+    Step.BREAK_SHOE: lambda state: machine.break_shoe(state, TABLE, "lost"),
+    Step.EXTEND_BETTING: lambda state: machine.extend_betting(state, TABLE, START_MS + 1),
+    Step.VOID_ROUND: lambda state: machine.void_round(state, TABLE, START_MS, "lost", breaks_shoe=True),
     Step.START_SHOE: lambda state: machine.start_shoe(state, TABLE, RULES, forced("9 8 K K", 2), SECRET, ""),
     Step.OPEN_BETTING: lambda state: machine.open_betting(state, TABLE, RULES, NATURALS, START_MS),
     Step.CLOSE_BETTING: lambda state: machine.close_betting(state, TABLE, START_MS, False, {}, 0),
@@ -167,11 +174,11 @@ STEPS: dict[Step, StepOn] = {
     Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0),
     Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE),
 }
-FULL = Shoe(1, cards_of("2 3 4 5 6 7 8 9 T J Q K A " * 4), 14)
 # What each step needs beside its phase, so that the phase alone decides.
-FIT: dict[Step, dict[str, object]] = {
+FIT: dict[Step, dict[str, Any]] = {
     Step.CHANGE_RULES: {"is_settled": True, "shoe_secret": None},
     Step.START_SHOE: {"is_settled": True, "shoe_secret": None},
+    Step.BREAK_SHOE: {"is_settled": True},
     Step.OPEN_BETTING: {"is_settled": True},
     Step.DECLARE_OUTCOME: {"dealt": COMPLETE, "position": 4},
     Step.FALL_IDLE: {"is_settled": True},
@@ -206,6 +213,10 @@ def test_each_step_goes_by_the_table_of_phases(phase: Phase, step: Step) -> None
         (Step.FALL_IDLE, at(Phase.SETTLING)),
         (Step.FINISH_ROUND, at(Phase.SETTLING, is_settled=True)),
         # shoes
+        (Step.BREAK_SHOE, at(Phase.SETTLING)),
+        (Step.BREAK_SHOE, at(Phase.IDLE, shoe_secret=None)),
+        (Step.EXTEND_BETTING, at(Phase.BETTING, closes_at_ms=START_MS + 1)),
+        (Step.EXTEND_BETTING, at(Phase.BETTING, closes_at_ms=START_MS + 2)),
         (Step.CHANGE_RULES, at(Phase.IDLE)),
         (Step.CHANGE_RULES, at(Phase.SETTLING, is_settled=True)),
         (Step.START_SHOE, at(Phase.IDLE)),
@@ -234,12 +245,83 @@ def test_no_card_before_the_burn_and_no_burn_where_every_round_is_shuffled() -> 
         machine.burn_cards(at(Phase.DEALING), TABLE, RULES, NATURALS, START_MS)
 
 
-def test_rules_change_between_two_shoes() -> None:
-    other = rules_of("red-lounge", minimum=20)
-    state = at(Phase.SETTLING, is_settled=True, shoe_secret=None)
-    change = machine.change_rules(state, TABLE, other)
+def test_rules_that_no_shoe_is_made_by_change_between_two_rounds() -> None:
+    other = rules_of("red-lounge", minimum=20, betting_ms=1_000)
+    state = at(Phase.SETTLING, is_settled=True)
+    change = machine.change_rules(state, TABLE, RULES, other)
     assert change.events == (RulesChanged(table=TABLE, seq=8, rules=other),)
     assert change.state == replace(state, seq=8)
+
+
+@pytest.mark.parametrize("changes", [{"decks": 2}, {"cut_card": 20}, {"stacked": True}])
+def test_rules_that_a_shoe_is_made_by_wait_for_its_end(changes: dict[str, Any]) -> None:
+    other = replace(RULES, **changes)
+    with pytest.raises(StepRefused):
+        machine.change_rules(at(Phase.IDLE), TABLE, RULES, other)
+    assert machine.change_rules(at(Phase.IDLE, shoe_secret=None), TABLE, RULES, other).events
+
+
+# --- Void rounds and broken shoes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", range(1, 7))
+@pytest.mark.parametrize("breaks_shoe", [True, False])
+def test_a_void_round_is_settled_without_an_outcome(steps: int, breaks_shoe: bool) -> None:
+    """At any step before the outcome; the cards that were shown are gone, and the shoe goes on or ends."""
+    walk = Walk(rules_of("royal"), SeededShoes(5))
+    for _ in range(steps):
+        walk.step()
+    told_at_ms = walk.state.closed_at_ms
+    walk.disturb("break" if breaks_shoe else "void")
+    voided = walk.events[-1]
+    assert isinstance(voided, RoundVoided)
+    assert (walk.state.is_void, walk.state.outcome) == (True, None)
+    assert walk.state.closed_at_ms == (walk.now_ms if told_at_ms is None else told_at_ms)
+    position = walk.state.position
+    assert due(walk.state, walk.rules, walk.shoe) == Due(Step.FINISH_ROUND, 0)
+    walk.step()
+    assert isinstance(walk.events[-2 if breaks_shoe else -1], RoundSettled)
+    assert walk.state.has_shoe is not breaks_shoe
+    walk.play_rounds(1)
+    assert walk.state.is_void is False
+    assert walk.state.outcome is not None
+    assert walk.state.shoe == (2 if breaks_shoe else 1)
+    assert walk.state.position > position or breaks_shoe
+
+
+def test_a_decided_round_is_not_voided() -> None:
+    walk = Walk(rules_of("red-lounge"), StackedShoes(["9 8 K K"]))
+    while walk.state.outcome is None:
+        walk.step()
+    with pytest.raises(StepRefused):
+        machine.void_round(walk.state, TABLE, walk.now_ms, "lost", breaks_shoe=True)
+
+
+def test_a_shoe_broken_between_two_rounds_is_revealed() -> None:
+    walk = Walk(rules_of("royal"), SeededShoes(5))
+    walk.play_rounds(2)
+    walk.disturb("break")
+    ended = walk.events[-1]
+    assert isinstance(ended, ShoeEnded)
+    assert (ended.shoe, ended.rounds, ended.reason) == (1, 2, "lost")
+    walk.play_rounds(2)
+    assert walk.state.shoe == 2
+    assert walk.state.shoe_ends_by == "dealt"
+
+
+def test_time_given_back_is_never_taken_again() -> None:
+    walk = Walk(rules_of("royal"), SeededShoes(5))
+    walk.step()
+    deadline = walk.state.closes_at_ms or 0
+    walk.disturb("extend")
+    assert walk.state.closes_at_ms == deadline + 7_000
+    with pytest.raises(StepRefused):
+        machine.extend_betting(walk.state, TABLE, deadline)
+    walk.take_over()
+    walk.step()
+    closed = walk.events[-1]
+    assert isinstance(closed, BettingClosed)
+    assert (closed.closed_at_ms, closed.early) == (deadline + 7_000, False)
 
 
 # --- Closing betting --------------------------------------------------------------------------------------------------
@@ -272,7 +354,7 @@ def test_the_pace_of_cards_and_how_a_delay_is_taken_up(card_ms: int) -> None:
         walk.step(late_ms)
     shown = [event.show_at_ms for event in walk.events if isinstance(event, CardDealt)]
     lead_ms = min(150, card_ms)
-    assert [late - early for early, late in zip(shown, shown[1:], strict=False)] == [
+    assert [late - early for early, late in pairwise(shown)] == [
         card_ms,
         5_000 + card_ms,
         card_ms,
@@ -280,6 +362,34 @@ def test_the_pace_of_cards_and_how_a_delay_is_taken_up(card_ms: int) -> None:
     ]
     assert shown[0] == START_MS + 60_000 + card_ms
     assert shown[-1] == walk.now_ms + lead_ms
+
+
+def test_a_step_taken_too_early_keeps_the_pace_all_the_same() -> None:
+    state = at(Phase.DEALING, shown_at_ms=START_MS)
+    rules = rules_of("red-lounge", card_ms=700)
+    for now_ms in (START_MS - 5_000, START_MS, START_MS + 400):
+        change = machine.deal_card(state, TABLE, rules, NATURALS, now_ms)
+        assert change.state.shown_at_ms == START_MS + 700
+
+
+def test_a_round_begins_with_nothing_of_the_one_before() -> None:
+    walk = Walk(rules_of("royal"), SeededShoes(4))
+    walk.play_rounds(1)
+    before = walk.state
+    walk.step()
+    assert walk.state == replace(
+        before,
+        phase=Phase.BETTING,
+        seq=before.seq + 1,
+        round=2,
+        opened_at_ms=walk.now_ms,
+        closes_at_ms=walk.now_ms + walk.rules.betting_ms,
+        closed_at_ms=None,
+        dealt=(),
+        outcome=None,
+        is_settled=False,
+        next_at_ms=None,
+    )
 
 
 def test_the_next_round_does_not_wait_for_an_instant_in_the_past() -> None:
@@ -295,7 +405,7 @@ def test_the_next_round_does_not_wait_for_an_instant_in_the_past() -> None:
 
 
 def shoe_events(events: list[Event]) -> list[str]:
-    """The rounds and shoe changes of a walk, one letter each: S a shoe starts, r a round, L a shoe's last, E it ends."""
+    """Rounds and shoe changes of a walk, a letter each: S a shoe starts, r a round, L a shoe's last, E it ends."""
     letters = []
     for event in events:
         match event:
@@ -326,7 +436,7 @@ def test_bl_032_three_hundred_rounds_without_pause(variant: str) -> None:
 
 @pytest.mark.parametrize("card", [1, 2, 3, 4, 5, 6])
 def test_bl_035_the_cut_card_in_the_middle_of_a_round(card: int) -> None:
-    """BL-035: wherever in a round the cut card comes, the round ends from its shoe, one more follows, then the change."""
+    """BL-035: wherever in a round the cut card comes, it ends from its shoe, one more follows, then the change."""
     shoes = SeededShoes(35)
     plain = Walk(rules_of("royal", decks=2), shoes)
     for _ in range(3):
@@ -345,10 +455,13 @@ def test_bl_035_the_cut_card_in_the_middle_of_a_round(card: int) -> None:
     assert kinds[ended - 1 : ended + 3] == [RoundSettled, ShoeEnded, ShoeStarted, BettingOpened]
 
 
-def test_a_cut_card_right_behind_the_largest_burn_gives_two_rounds() -> None:
-    walk = Walk(rules_of("royal", decks=1, cut_card=52 - BURNED_MAX - 1), SeededShoes(3))
-    walk.play_rounds(4)
-    assert shoe_events(walk.events) == ["S", "r", "L", "E", "S", "r", "L", "E"]
+def test_a_cut_card_right_behind_the_largest_burn() -> None:
+    """The burn alone nearly reaches it: the first round ends beyond it, and the second is the last."""
+    rules = rules_of("royal", decks=1, cut_card=52 - BURNED_MAX - 1)
+    seed = next(seed for seed in count() if SeededShoes(seed).fresh(1, rules).shoe.burned == BURNED_MAX)
+    walk = Walk(rules, SeededShoes(seed))
+    walk.play_rounds(2)
+    assert shoe_events(walk.events) == ["S", "r", "L", "E"]
 
 
 def test_bl_039_a_shoe_outlives_an_empty_table() -> None:
@@ -369,7 +482,7 @@ def test_bl_039_a_shoe_outlives_an_empty_table() -> None:
     assert (opened.round, opened.shoe, opened.opened_at_ms) == (before.round + 1, before.shoe, walk.now_ms)
     assert walk.state.position == before.position
     walk.play_rounds(3)
-    assert shoe_events(walk.events) == ["S", *"rrrrrr"]
+    assert shoe_events(walk.events) == ["S", *"rrrrrrr"]
 
 
 def test_every_shoe_is_opened_by_its_secret_at_the_end() -> None:
@@ -404,6 +517,7 @@ turns = st.lists(
         st.sampled_from([0, 0, 0, 1, 149, 151, 10_000]),  # late by so many ms
         st.sampled_from([True, True, True, True, False]),  # somebody is seated
         st.sampled_from([0, 0, 1, 30_000]),  # closed early by so many ms
+        st.sampled_from([""] * 8 + ["void", "break", "extend"]),
     ),
     min_size=1,
     max_size=20,
@@ -413,15 +527,17 @@ turns = st.lists(
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(rules=tables(), seed=st.integers(0, 2**32), habits=turns)
 def test_any_run_of_steps_keeps_what_a_table_promises(
-    rules: TableRules, seed: int, habits: list[tuple[int, bool, int]]
+    rules: TableRules, seed: int, habits: list[tuple[int, bool, int, str]]
 ) -> None:
     """`Watcher` checks every event; a second table is taken over by another node between any two steps."""
     walk, taken_over = Walk(rules, SeededShoes(seed)), Walk(rules, SeededShoes(seed))
     for number in range(150):
-        late_ms, is_seated, early_ms = habits[number % len(habits)]
-        taken_over.take_over()
+        late_ms, is_seated, early_ms, disturbance = habits[number % len(habits)]
         for each in (walk, taken_over):
             each.step(late_ms, is_seated=is_seated, early_ms=early_ms)
+            if disturbance:
+                each.disturb(disturbance)
+        taken_over.take_over()
         assert taken_over.state == walk.state
         assert taken_over.shoe == walk.shoe
     assert taken_over.events == walk.events

@@ -1,4 +1,4 @@
-"""A dealer without a store: it keeps the machine's appointments on a clock of its own, and may be replaced between any two.
+"""A dealer without a store: it keeps the machine's appointments on its own clock, and may be replaced between any two.
 
 `Watcher` sees only the events and the shoes, and holds them against what a table promises.
 """
@@ -13,12 +13,14 @@ from client_sdk.game.tableau import CARDS_PER_ROUND_MAX, Hands, Side, deal_hands
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
     BettingClosed,
+    BettingExtended,
     BettingOpened,
     CardDealt,
     CardsBurned,
     Event,
     RoundDecided,
     RoundSettled,
+    RoundVoided,
     ShoeEnded,
     ShoeStarted,
     TableIdled,
@@ -101,6 +103,20 @@ class Walk:
             case other:
                 raise AssertionError(f"{other} is never announced")
 
+    def disturb(self, how: str) -> None:
+        """Void the round, break the shoe, or give betting time back, where that can be."""
+        match how, self.state.phase:
+            case (("void" | "break"), (Phase.BETTING | Phase.DEALING)):
+                reason = "lost" if how == "break" else "unclear"
+                self.take(machine.void_round(self.state, TABLE, self.now_ms, reason, breaks_shoe=how == "break"))
+            case "break", (Phase.IDLE | Phase.SETTLING) if self.state.is_settled and self.state.has_shoe:
+                self.take(machine.break_shoe(self.state, TABLE, "lost"))
+                self.shoe = None
+            case "extend", Phase.BETTING:
+                self.take(machine.extend_betting(self.state, TABLE, (self.state.closes_at_ms or 0) + 7_000))
+            case _:
+                pass
+
     @property
     def open_shoe(self) -> Shoe:
         assert self.shoe is not None
@@ -140,22 +156,37 @@ class Watcher:
         self._rounds_of_shoe = 0
         self._beyond_cut_card = 0
         self._dealt: list[CardDealt] = []
+        self._is_settled = True
         self._shown_at_ms = 0
+        self._closes_at_ms = 0
         self._is_last = False
         self._must_end = False
+        self._is_broken = False
 
     def __call__(self, event: Event, now_ms: int) -> None:
         assert (event.table, event.seq) == (TABLE, self._seq + 1)
         self._seq = event.seq
         assert not self._must_end or isinstance(event, ShoeEnded), "a shoe that is out ends before anything else"
+        assert not self._is_broken or isinstance(event, RoundSettled | ShoeEnded), "so does a broken one"
         match event:
             case ShoeStarted():
                 self._shoe_started(event)
             case BettingOpened():
                 self._betting_opened(event, now_ms)
+            case BettingExtended():
+                assert (self._phase, event.round) == (Phase.BETTING, self._round)
+                assert event.closes_at_ms > self._closes_at_ms
+                self._closes_at_ms = event.closes_at_ms
             case BettingClosed():
                 assert (self._phase, event.round) == (Phase.BETTING, self._round)
+                assert (
+                    event.closed_at_ms < self._closes_at_ms if event.early else event.closed_at_ms == self._closes_at_ms
+                )
                 self._phase, self._shown_at_ms = Phase.DEALING, event.closed_at_ms
+            case RoundVoided():
+                assert event.round == self._round
+                assert self._phase in (Phase.BETTING, Phase.DEALING), "a round that is decided counts"
+                self._phase, self._shown_at_ms, self._is_broken = Phase.SETTLING, now_ms, event.reason == "lost"
             case CardsBurned():
                 self._cards_burned(event, now_ms)
             case CardDealt():
@@ -186,9 +217,10 @@ class Watcher:
         assert self._phase in (Phase.IDLE, Phase.SETTLING)
         assert (event.round, event.shoe) == (self._round + 1, self._shoe_number)
         assert (event.opened_at_ms, event.closes_at_ms) == (now_ms, now_ms + self._rules.betting_ms)
+        self._closes_at_ms = event.closes_at_ms
         self._is_last = self._shoe.cut_card is None or self._beyond_cut_card == 1
         assert event.is_last_round is self._is_last
-        self._phase, self._round, self._dealt = Phase.BETTING, event.round, []
+        self._phase, self._round, self._dealt, self._is_settled = Phase.BETTING, event.round, [], False
         self._rounds_of_shoe += 1
 
     def _cards_burned(self, event: CardsBurned, now_ms: int) -> None:
@@ -196,7 +228,6 @@ class Watcher:
         assert self._phase is Phase.DEALING
         assert not self._burned
         assert self._taken == 0
-        assert self._rounds_of_shoe == 1
         assert self._shoe.cut_card is not None
         assert event.card == self._shoe.cards[0]
         assert event.count == 1 + (card_value(self._shoe.cards[0]) or 10)
@@ -230,17 +261,20 @@ class Watcher:
         assert event.next_at_ms >= max(now_ms, self._shown_at_ms + self._rules.result_ms)
         if self._shoe.cut_card is not None and self._taken >= len(self._shoe.cards) - self._shoe.cut_card:
             self._beyond_cut_card += 1
-        self._must_end = self._is_last
+        self._must_end = self._is_last or self._is_broken
         assert self._beyond_cut_card < 2 or self._is_last, "exactly one more round after the cut card"
+        self._is_settled = True
 
     def _shoe_ended(self, event: ShoeEnded) -> None:
-        assert self._must_end
         assert self._shoe is not None
-        assert (event.shoe, event.rounds, event.reason) == (self._shoe_number, self._rounds_of_shoe, "dealt")
+        assert self._is_settled
+        assert self._must_end or event.reason == "lost"
+        assert (event.shoe, event.rounds) == (self._shoe_number, self._rounds_of_shoe)
+        assert event.reason == ("lost" if self._is_broken or not self._must_end else "dealt")
         secret = bytes.fromhex(event.secret)
         if secret:
             assert commitment(secret) == self._commitment
-        self._shoe, self._must_end = None, False
+        self._shoe, self._must_end, self._is_broken = None, False, False
 
     def _hands(self) -> Hands:
         """Deal the round again from the shoe itself."""

@@ -1,0 +1,49 @@
+"""`python -m tests.chaos`: break a house on purpose and measure how it comes out of it; exit 1 where it did not.
+
+The seed is printed; `--seed` repeats the schedule of faults: which node, which table, when in a round.
+"""
+
+import argparse
+import asyncio
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.chaos.report import heading, row, troubles, write_json
+from tests.chaos.runner import Report, play_all
+from tests.chaos.scenarios import SCENARIOS, Scenario
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run it; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--scenario", action="append", choices=sorted(SCENARIOS), metavar="NAME", help="only this one")
+    parser.add_argument("--seed", default=secrets.token_hex(4), metavar="TEXT", help="repeat a schedule of faults")
+    parser.add_argument("--short", action="store_true", help="one fault of each kind")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--verbose", action="store_true", help="tell each fault")
+    parser.add_argument("--list", action="store_true", help="name the scenarios and stop")
+    args = parser.parse_args(argv)
+    if args.list:
+        for scenario in SCENARIOS.values():
+            print(f"{scenario.name:26}{(scenario.play.__doc__ or '').splitlines()[0]}")
+        return 0
+    chosen = [SCENARIOS[name] for name in args.scenario] if args.scenario else list(SCENARIOS.values())
+    print(f"seed {args.seed}\n{heading()}", flush=True)
+    reports = asyncio.run(_play(chosen, args))
+    if args.json is not None:
+        write_json(args.json, args.seed, reports)
+    return 0 if all(report.is_clean for report in reports) else 1
+
+
+async def _play(chosen: Sequence[Scenario], args: argparse.Namespace) -> list[Report]:
+    reports = []
+    async for report in play_all(chosen, args.seed, is_short=args.short, is_noisy=args.verbose):
+        reports.append(report)
+        print("\n".join([row(report), *troubles(report)]), flush=True)
+    return reports
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Plays scenarios and gathers what is known of each: one after another, those of one world on the same nodes."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from client_sdk.bots.report import Tally
+from server.audit import audit
+from server.store.books import Books
+from server.store.driver import Driver
+from server.store.tables import Tables
+from tests.chaos.books import read_books
+from tests.chaos.checker import Kind, Verdict, judge
+from tests.chaos.evidence import Evidence, read_tape
+from tests.chaos.measures import Recovery, lateness_ms, quantile, recoveries
+from tests.chaos.scenarios import Scenario
+from tests.chaos.stage import CARD_MS, Patrons, Plot, Stage, World, open_world
+from tests.chaos.tape import recording
+
+ROUNDS_AFTER: Final = (2, 1)
+"""Rounds that each patron still plays after the last fault, in the long form and in the short one."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of one scenario."""
+
+    name: str
+    seed: str
+    faults: int
+    recovered: list[Recovery]
+    late_ms: list[float]
+    verdict: Verdict
+    tally: Tally
+    not_now: int
+    problems: list[str]
+    notes: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether everything was as it should be."""
+        return not self.problems
+
+    def count(self, *kinds: Kind) -> int:
+        """How many broken promises of these kinds were found."""
+        return sum(self.verdict.counts[kind] for kind in kinds)
+
+    def as_plain(self) -> dict[str, Any]:
+        """For programs."""
+        claims = [one.claim_ms for one in self.recovered if one.claim_ms is not None]
+        return {
+            "scenario": self.name,
+            "seed": self.seed,
+            "faults": self.faults,
+            "claim_ms": _p50_max(claims),
+            "commit_ms": _p50_max([one.commit_ms for one in self.recovered]),
+            "deadline_late_ms": _p50_max([one.late_ms for one in self.recovered]),
+            "any_step_late_ms_p99": _rounded(quantile(self.late_ms, 0.99)),
+            "lost_bets": self.count(Kind.LOST_BET) + self.tally.lost_acks,
+            "doubled_settlements": self.count(Kind.TWICE),
+            "lost_events": self.count(Kind.GAP),
+            "repeated_events": self.count(Kind.REPEAT),
+            "differing_events": self.count(Kind.DIFFERS),
+            "rounds": self.verdict.rounds,
+            "bets": self.verdict.bets,
+            "events": self.verdict.events,
+            "snapshots": self.verdict.snapshots,
+            "reconnects": self.tally.reconnects,
+            "told_not_now": self.not_now,
+            "notes": self.notes,
+            "problems": self.problems,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+async def play_all(
+    scenarios: Sequence[Scenario], seed: str, *, is_short: bool, is_noisy: bool = False
+) -> AsyncIterator[Report]:
+    """Play these, and give a report of each as it ends."""
+    async with AsyncExitStack() as stack:
+        plot: Plot | None = None
+        world: World | None = None
+        for scenario in scenarios:
+            if world is None or scenario.plot != plot:
+                await stack.aclose()
+                plot, world = scenario.plot, await stack.enter_async_context(open_world(scenario.plot))
+            report = await play(scenario, world, seed, is_short=is_short, is_noisy=is_noisy)
+            yield report
+            if not report.is_clean:
+                world = None  # what is left behind may be anything
+
+
+async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, is_noisy: bool = False) -> Report:
+    """Play one scenario in a world where everything is up and nobody sits."""
+    began = time.monotonic()
+    await world.all_up()
+    with recording() as tape:
+        chance = Random(f"{seed} {scenario.name}")  # noqa: S311 - which must be repeatable
+        stage = Stage(world, tape, chance, scenario.repeats[is_short], is_noisy=is_noisy)
+        count = scenario.patrons[is_short]
+        stage.patrons = patrons = Patrons(world.house.url, count, f"{seed} {scenario.name}")
+        try:
+            await patrons.sit_down()
+            await stage.calm()
+            await scenario.play(stage)
+            if scenario.ends_patrons:
+                await patrons.go()
+            else:
+                stage.problems += [f"hangs: {who}" for who in await patrons.wind_up(ROUNDS_AFTER[is_short])]
+        finally:
+            await patrons.go()
+        await stage.empty()
+        views, acts = read_tape(tape)
+        tables, wallets = await read_books(world.store)
+        evidence = Evidence(
+            views, acts, world.house.claims(), tables, wallets, scenario.loses_acts, scenario.loses_claims
+        )
+    verdict = judge(evidence)
+    stage.problems += [str(broken) for broken in verdict.broken]
+    tally = patrons.fleet.tally
+    if not scenario.ends_patrons:
+        stage.problems += [f"a patron found {mismatch}" for mismatch in tally.details]
+        stage.problems += [f"a patron failed: {failure}" for failure in tally.failures]
+    stage.problems += await _second_opinion(world)
+    return Report(
+        name=scenario.name,
+        seed=seed,
+        faults=len(stage.faults),
+        recovered=recoveries(stage.faults, evidence.claims, tape.firsts, CARD_MS),
+        late_ms=lateness_ms(tape.firsts, CARD_MS),
+        verdict=verdict,
+        tally=tally,
+        not_now=sum(act.not_now for act in acts),
+        problems=stage.problems,
+        notes=stage.notes,
+        seconds=time.monotonic() - began,
+    )
+
+
+async def _second_opinion(world: World) -> list[str]:
+    """What the service's own audit says."""
+    async with Driver(world.store.url) as driver:
+        found = await audit(Books(driver), Tables(driver))
+    return [f"audit: {difference}" for difference in found.differences]
+
+
+def _p50_max(values: Sequence[float]) -> dict[str, int | None]:
+    return {"p50": _rounded(quantile(values, 0.5)), "max": _rounded(max(values, default=None))}
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,753 @@
+"""A party to `punto.v1` that knows the protocol document and nothing else of this project.
+
+`Party` is one patron over one WebSocket, in either subprotocol. It reads only while it waits for something, believes
+nothing that it can compute, and raises `Contradiction` where the house says anything else: the numbering of events,
+the drawing of cards, outcomes, payouts, stacks, and the order of a shoe whose secret was revealed. The rules are
+written here once more, from sections 14 and 15 of the document.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import secrets
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgpack
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
+
+MSGPACK: Final = "punto.v1.msgpack"
+JSON: Final = "punto.v1.json"
+PATIENCE_S: Final = 5.0
+"""The longest wait for the next message."""
+
+Message = dict[str, Any]
+Bets = dict[str, int]
+
+
+class Contradiction(AssertionError):
+    """The house said something that does not follow from the document and from what it said before."""
+
+
+class Refused(Exception):
+    """The answer to a request was an `error`."""
+
+    def __init__(self, reply: Message) -> None:
+        super().__init__(f"{reply['code']} {reply['name']} {reply['field'] or ''}".strip())
+        self.reply = reply
+        self.code: int = reply["code"]
+
+
+def same(what: str, said: object, expected: object) -> None:
+    """Compare what the house said with what follows from the document."""
+    if said != expected:
+        raise Contradiction(f"{what}: the house says {said!r}, expected is {expected!r}")
+
+
+# --- Rules of the game (section 14) ---------------------------------------------------------------------------------
+
+RANKS: Final = "A23456789TJQK"
+SUITS: Final = "cdhs"
+BANKER_DRAWS_ON: Final = {
+    0: "0123456789",
+    1: "0123456789",
+    2: "0123456789",
+    3: "012345679",
+    4: "234567",
+    5: "4567",
+    6: "67",
+    7: "",
+}
+"""By BANKER's total: the values of PLAYER's third card on which BANKER draws."""
+
+
+def counts(card: str) -> int:
+    """What a card adds to a hand."""
+    face = RANKS.index(card[0]) + 1
+    return face if face < 10 else 0
+
+
+def total(cards: Iterable[str]) -> int:
+    """The last digit of the sum."""
+    return sum(counts(card) for card in cards) % 10
+
+
+def next_side(player: list[str], banker: list[str]) -> str | None:
+    """Whose hand gets the next card; None where both are complete."""
+    if len(banker) < 2:
+        return "player" if len(player) == len(banker) else "banker"
+    if len(banker) == 3:
+        return None
+    if len(player) == 2:
+        if max(total(player), total(banker)) >= 8:
+            return None
+        if total(player) <= 5:
+            return "player"
+        return "banker" if total(banker) <= 5 else None
+    return "banker" if str(counts(player[2])) in BANKER_DRAWS_ON[total(banker)] else None
+
+
+def outcome_of(player: list[str], banker: list[str]) -> str:
+    """Which spot wins."""
+    if total(player) == total(banker):
+        return "tie"
+    return "player" if total(player) > total(banker) else "banker"
+
+
+def settled_bet(spot: str, stake: int, outcome: str | None, rules: Message) -> Message:
+    """The `BetLine` of one bet; an outcome of None is a void round."""
+    if outcome is None or (outcome == "tie" and spot != "tie"):
+        return {"stake": stake, "payout": stake, "commission": 0, "result": "push", "capped": 0}
+    if spot != outcome:
+        return {"stake": stake, "payout": 0, "commission": 0, "result": "lose", "capped": 0}
+    commission = -(-stake * rules["commission_bp"] // 10_000) if spot == "banker" else 0
+    win = stake * rules["tie_pays"] if spot == "tie" else stake - commission
+    capped = 0 if rules["win_max"] is None else max(0, win - rules["win_max"])
+    return {
+        "stake": stake,
+        "payout": stake + win - capped,
+        "commission": commission,
+        "result": "win",
+        "capped": capped,
+    }
+
+
+# --- The shoe (section 15) ------------------------------------------------------------------------------------------
+
+
+def shoe_order(secret: bytes, decks: int, number: int) -> list[str]:
+    """The cards of a shoe in the order in which they are dealt."""
+    client_mix = hashlib.sha256(b"").digest()
+    context = b"bac-shoe-v1" + b"\0" + decks.to_bytes(1, "big") + number.to_bytes(8, "big") + client_mix
+
+    def words() -> Iterator[int]:
+        for i in range(2**32):
+            block = hmac.new(secret, context + i.to_bytes(4, "big"), hashlib.sha256).digest()
+            yield from struct.unpack(">8I", block)
+        raise AssertionError("a shoe does not need that many words")
+
+    source = words()
+
+    def below(n: int) -> int:
+        bound = 2**32 // n * n
+        while (word := next(source)) >= bound:
+            pass
+        return word % n
+
+    order = list(range(52 * decks))
+    for i in range(len(order) - 1, 0, -1):
+        j = below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    return [RANKS[card % 13] + SUITS[card % 52 // 13] for card in order]
+
+
+class Shoe:
+    """What was seen of one shoe, to be checked when its secret comes."""
+
+    def __init__(self, number: int, cards: int, commitment: str, remaining: int) -> None:
+        self.number = number
+        self.cards = cards
+        self.commitment = commitment
+        self.remaining = remaining
+        self.is_last_round = False
+        self.seen: dict[int, str] = {}
+        """Cards by their position, 0 for the first that was dealt."""
+        self.rounds: int | None = None
+        """How many rounds were settled from it; None where its beginning was not seen."""
+
+    def take(self, card: str, count: int, remaining: int) -> None:
+        """`count` cards left the shoe, the first of them is shown."""
+        same("remaining", remaining, self.remaining - count)
+        self.seen[self.cards - self.remaining] = card
+        self.remaining = remaining
+
+    def check(self, ended: Message) -> None:
+        """Compare every card that was seen with the order that follows from the revealed secret."""
+        same("the shoe that ends", ended["shoe"], self.number)
+        if self.rounds is not None:
+            same("rounds of the shoe", ended["rounds"], self.rounds)
+        secret = bytes.fromhex(ended["secret"])
+        same("commitment", self.commitment, hashlib.sha256(secret).hexdigest())
+        order = shoe_order(secret, self.cards // 52, self.number)
+        for position, card in self.seen.items():
+            same(f"card at {position} of shoe {self.number}", card, order[position])
+
+
+# --- One table ------------------------------------------------------------------------------------------------------
+
+BEFORE_BETTING: Final = {"rules_changed", "shoe_started", "shoe_ended", "betting_opened"}
+MAY_FOLLOW: Final = {
+    "idle": BEFORE_BETTING,
+    "betting": {"betting_extended", "betting_closed", "round_voided"},
+    "dealing": {"cards_burned", "card_dealt", "round_decided", "round_voided"},
+    "settling": {"round_settled", "table_idled"} | BEFORE_BETTING,
+}
+"""Section 7: the numbered events that may come in each phase."""
+
+
+class Table:
+    """One table as it follows from a snapshot and the numbered events after it."""
+
+    def __init__(self, snapshot: Message) -> None:
+        self.name: str = snapshot["table"]
+        self.shoe: Shoe | None = None
+        self.closed: Message | None = None
+        """`betting_closed` of the present round, where it was seen."""
+        self.settled: dict[int, Message] = {}
+        """`round_settled` by round, where it was seen."""
+        self.shoes_checked = 0
+        self.replace(snapshot)
+
+    def replace(self, snapshot: Message) -> None:
+        """Believe a snapshot; what was seen of the shoe that is still open is kept for its check."""
+        self.incarnation: str = snapshot["incarnation"]
+        self.seq: int = snapshot["seq"]
+        self.rules: Message = snapshot["rules"]
+        self.phase: str = snapshot["phase"]
+        self.round: int = snapshot["round"]
+        self.opened_at_ms: int | None = snapshot["opened_at_ms"]
+        self.closes_at_ms: int | None = snapshot["closes_at_ms"]
+        self.dealt: list[Message] = list(snapshot["dealt"])
+        self.outcome: str | None = snapshot["outcome"]
+        self.is_void: bool = snapshot["is_void"]
+        self.crowd: Message = snapshot["crowd"]
+        self.closed = None
+        view, known = snapshot["shoe"], self.shoe
+        self.shoe = None
+        if view is not None:
+            self.shoe = Shoe(view["number"], view["cards"], view["commitment"], view["remaining"])
+            self.shoe.is_last_round = view["is_last_round"]
+            if known is not None and (known.number, known.commitment) == (self.shoe.number, self.shoe.commitment):
+                self.shoe.seen = known.seen
+
+    def hand(self, side: str) -> list[str]:
+        """The cards of one side."""
+        return [dealt["card"] for dealt in self.dealt if dealt["side"] == side]
+
+    def known_shoe(self) -> Shoe:
+        """The open shoe."""
+        if self.shoe is None:
+            raise Contradiction(f"{self.name} deals from no shoe")
+        return self.shoe
+
+    def apply(self, event: Message) -> bool:
+        """Apply one numbered event and say whether it was news."""
+        if event["seq"] <= self.seq:
+            return False
+        same("seq of the next event", event["seq"], self.seq + 1)
+        self.seq += 1
+        kind: str = event["type"]
+        if (handle := getattr(self, f"_on_{kind}", None)) is None:
+            return True  # of a newer server: it uses up its number
+        if kind not in MAY_FOLLOW[self.phase]:
+            raise Contradiction(f"{kind} while {self.phase}: {event}")
+        if "round" in event and kind != "betting_opened":
+            same(f"round of {kind}", event["round"], self.round)
+        handle(event)
+        return True
+
+    def compare(self, snapshot: Message) -> None:
+        """A snapshot at the same number must say what follows from the events up to it."""
+        same("incarnation", snapshot["incarnation"], self.incarnation)
+        same("seq of the snapshot", snapshot["seq"], self.seq)
+        for field in ("rules", "phase", "round", "opened_at_ms", "closes_at_ms", "dealt", "outcome", "is_void"):
+            same(f"{field} of the snapshot", snapshot[field], getattr(self, field))
+        view = snapshot["shoe"]
+        same("shoe in the snapshot", view is not None, self.shoe is not None)
+        if self.shoe is not None:
+            for field in ("number", "cards", "commitment", "remaining", "is_last_round"):
+                same(f"{field} of the shoe", view[field], getattr(self.shoe, field))
+
+    def _on_rules_changed(self, event: Message) -> None:
+        self.rules = event["rules"]
+
+    def _on_shoe_started(self, event: Message) -> None:
+        same("a shoe that is open when the next one starts", self.shoe, None)
+        same("cards of the shoe", event["cards"], 52 * event["decks"])
+        for field in ("decks", "cut_card"):
+            same(f"{field} of the shoe", event[field], self.rules[field])
+        self.shoe = Shoe(event["shoe"], event["cards"], event["commitment"], event["cards"])
+        self.shoe.rounds = 0
+
+    def _on_betting_opened(self, event: Message) -> None:
+        same("round that opens", event["round"], self.round + 1)
+        shoe, cut = self.known_shoe(), self.rules["cut_card"]
+        same("shoe of the round", event["shoe"], shoe.number)
+        same("a round from the shoe after its last one", shoe.is_last_round, False)
+        same("is_last_round", event["is_last_round"], cut is None or shoe.remaining <= cut)
+        shoe.is_last_round = event["is_last_round"]
+        self.phase, self.round = "betting", event["round"]
+        self.opened_at_ms, self.closes_at_ms = event["opened_at_ms"], event["closes_at_ms"]
+        self.dealt, self.outcome, self.is_void, self.closed = [], None, False, None
+
+    def _on_betting_extended(self, event: Message) -> None:
+        if self.closes_at_ms is None or event["closes_at_ms"] <= self.closes_at_ms:
+            raise Contradiction(f"no extension of {self.closes_at_ms}: {event}")
+        self.closes_at_ms = event["closes_at_ms"]
+
+    def _on_betting_closed(self, event: Message) -> None:
+        if self.closes_at_ms is not None:
+            same("early", event["early"], event["closed_at_ms"] < self.closes_at_ms)
+        self.phase, self.closed, self.closes_at_ms = "dealing", event, event["closed_at_ms"]
+
+    def _on_cards_burned(self, event: Message) -> None:
+        shoe = self.known_shoe()
+        same("shoe that is burned", event["shoe"], shoe.number)
+        same("cards left in front of the burn", shoe.remaining, shoe.cards)
+        same("cards burned", event["count"], 1 + (counts(event["card"]) or 10))
+        shoe.take(event["card"], event["count"], event["remaining"])
+
+    def _on_card_dealt(self, event: Message) -> None:
+        shoe = self.known_shoe()
+        if shoe.remaining == shoe.cards:
+            same("cut card of a shoe that is not burned", self.rules["cut_card"], None)
+        same("whose card", event["side"], next_side(self.hand("player"), self.hand("banker")))
+        self.dealt.append({field: event[field] for field in ("side", "card", "show_at_ms")})
+        same("total", event["total"], total(self.hand(event["side"])))
+        shoe.take(event["card"], 1, event["remaining"])
+
+    def _on_round_decided(self, event: Message) -> None:
+        player, banker = self.hand("player"), self.hand("banker")
+        same("cards still to be dealt", None, next_side(player, banker))
+        same("outcome", event["outcome"], outcome_of(player, banker))
+        for side, cards in (("player", player), ("banker", banker)):
+            same(f"hand of {side}", event[side], cards)
+            same(f"total of {side}", event[f"{side}_total"], total(cards))
+            same(f"natural of {side}", event[f"{side}_natural"], len(cards) == 2 and total(cards) >= 8)
+        self.phase, self.outcome = "settling", event["outcome"]
+
+    def _on_round_voided(self, event: Message) -> None:
+        self.phase, self.outcome, self.is_void = "settling", None, True
+
+    def _on_round_settled(self, event: Message) -> None:
+        if self.closed is not None:
+            same("patrons settled", event["settled"], self.closed["bettors"])
+            if self.closed["bettors"] == 1:  # then the sums on the spots are the bets of one patron
+                lines = [
+                    settled_bet(spot, bet, self.outcome, self.rules) for spot, bet in self.closed["totals"].items()
+                ]
+                same("paid", event["paid"], sum(line["payout"] for line in lines))
+        self.settled[self.round] = event
+        if self.shoe is not None and self.shoe.rounds is not None:
+            self.shoe.rounds += 1
+
+    def _on_shoe_ended(self, event: Message) -> None:
+        shoe = self.known_shoe()
+        if event["reason"] == "dealt":
+            same("the round before was announced as the last", shoe.is_last_round, True)
+        if not self.rules["stacked"]:
+            shoe.check(event)
+            self.shoes_checked += 1
+        self.shoe = None
+
+    def _on_table_idled(self, event: Message) -> None:
+        self.phase = "idle"
+
+
+# --- One seat -------------------------------------------------------------------------------------------------------
+
+
+class Seat:
+    """The own seat: what each act must do to it (section 8) and what a result must bring (section 9)."""
+
+    def __init__(self, view: Message) -> None:
+        self.lays: list[Bets] = []
+        """What each act that laid something put down and what still lies of it, oldest first."""
+        self.traced = True
+        """Whether `lays` is that in truth: a snapshot tells the sums only, and then nobody can foresee an `undo`."""
+        self.round: int | None = None
+        """The round in which `lays` lie, where a receipt told it; an `OwnSeat` does not."""
+        self.missed: tuple[int, Bets, int] | None = None
+        """Round, bets and stack in front of results that did not come, because the line was lost before."""
+        self.take(view)
+
+    def take(self, view: Message) -> None:
+        """Believe an `OwnSeat`; how its bets came about stays known where they are the same."""
+        if self.round is not None and view["last_round"] == self.round:
+            self.missed = (self.round, self.bets, self.stack)
+        self.stack: int = view["stack"]
+        self.ready: bool = view["ready"]
+        self.leaving: bool = view["leaving"]
+        self.last_bets: Bets = view["last_bets"]
+        self.last_round: int | None = view["last_round"]
+        self.last_results: Message | None = view["last_results"]
+        if view["bets"] != self.bets:
+            self.lays = [view["bets"]]
+            self.traced = not view["bets"]
+            self.round = None
+
+    @property
+    def bets(self) -> Bets:
+        """What lies, by spot."""
+        sums: Bets = {}
+        for lay in self.lays:
+            for spot, chips in lay.items():
+                sums[spot] = sums.get(spot, 0) + chips
+        return sums
+
+    def compare(self, view: Message) -> None:
+        """What the house says of the seat must be what follows from the acts and results."""
+        for field in ("stack", "ready", "bets", "last_bets", "last_round", "last_results"):
+            same(f"{field} of the seat", view[field], getattr(self, field))
+
+    def after(self, act: Message, minimum: int) -> list[Bets]:
+        """What lies after an act that is accepted."""
+        verb, spot = act["type"], act.get("spot")
+        if verb == "place":
+            return [*self.lays, {act["spot"]: act["chip"]}]
+        if verb == "double":
+            return [*self.lays, self.bets]
+        if verb == "rebet":
+            return [self.last_bets]
+        if verb == "clear":
+            return []
+        if verb == "ready":
+            return self.lays
+        lays = [dict(lay) for lay in self.lays]
+        newest = lays[-1] if spot is None else next(lay for lay in reversed(lays) if spot in lay)
+        for taken in [spot] if spot is not None else list(newest):
+            del newest[taken]
+            if sum(lay.get(taken, 0) for lay in lays) < minimum:
+                for lay in lays:
+                    lay.pop(taken, None)
+        return [lay for lay in lays if lay]
+
+    def acted(self, act: Message, minimum: int, receipt: Message) -> None:
+        """Carry out an act that was accepted and check its receipt."""
+        before = sum(self.bets.values())
+        self.traced = self.traced or act["type"] in ("clear", "rebet")
+        if act["type"] == "undo" and not self.traced:
+            self.lays = [receipt["bets"]]
+        else:
+            self.lays = self.after(act, minimum)
+        self.round = act["round"] if self.lays else None
+        self.ready = act["type"] == "ready"
+        self.stack += before - sum(self.bets.values())
+        for field in ("bets", "stack", "ready"):
+            same(f"{field} after {act['type']}", receipt[field], getattr(self, field))
+
+    def paid(self, results: Message, rules: Message) -> None:
+        """Check each payout and take them onto the stack."""
+        if self.last_round == results["round"]:  # `you` of a later reply has told it before
+            same("results", results["bets"], self.last_results)
+            return
+        bets = self.bets
+        self.stack = self._check(bets, self.stack, results["outcome"], rules, results["bets"], results["stack"])
+        self.lays, self.traced, self.ready, self.round = [], True, False, None
+        self.last_bets, self.last_round, self.last_results = bets, results["round"], results["bets"]
+
+    def catch_up(self, table: Table) -> None:
+        """Check results that were missed as soon as the events tell their outcome."""
+        if self.missed is not None and self.missed[0] == table.round and table.phase == "settling":
+            _, bets, stack = self.missed
+            self.missed = None
+            self._check(bets, stack, table.outcome, table.rules, self.last_results, self.stack)
+
+    def _check(
+        self, bets: Bets, stack: int, outcome: str | None, rules: Message, said: Message | None, said_stack: int
+    ) -> int:
+        lines = {spot: settled_bet(spot, stake, outcome, rules) for spot, stake in bets.items()}
+        same("results", said, lines)
+        stack += sum(line["payout"] for line in lines.values())
+        same("stack after the results", said_stack, stack)
+        return stack
+
+
+# --- One patron -----------------------------------------------------------------------------------------------------
+
+FIELDS: Final = {
+    "shoe_started": "shoe decks cards cut_card commitment",
+    "betting_opened": "round shoe opened_at_ms closes_at_ms is_last_round",
+    "betting_extended": "round closes_at_ms",
+    "betting_closed": "round closed_at_ms early totals bettors",
+    "cards_burned": "round shoe card count remaining show_at_ms",
+    "card_dealt": "round side card total remaining show_at_ms",
+    "round_decided": "round outcome player banker player_total banker_total player_natural banker_natural show_at_ms",
+    "round_voided": "round reason",
+    "round_settled": "round paid settled next_at_ms",
+    "shoe_ended": "shoe rounds secret reason",
+    "table_idled": "round",
+    "rules_changed": "rules",
+    "crowd": "round crowd",
+    "results": "round outcome bets stack",
+    "snapshot": "reason snapshot",
+    "seat_taken_over": "",
+    "seat_warned": "rounds_left",
+    "seat_freed": "reason wallet",
+    "error": "code name message retry field arrived_at_ms closed_at_ms",
+    "ok to hello": "protocol server patron name token wallet currency exponent at_ms",
+    "ok to list_tables": "tables more",
+    "ok to watch": "table resumed snapshot you wallet",
+    "ok to join": "table resumed snapshot you wallet",
+    "ok to leave": "table after_round wallet",
+    "ok to unwatch": "table after_round wallet",
+    "ok to ping": "at_ms",
+    "ok to an act": "table round accepted_at_ms stack bets ready",
+}
+"""Section 16: what every message holds; a message may hold more."""
+
+
+def whole(kind: str, message: Message) -> None:
+    """See that no field of the document is missing."""
+    if missing := set(FIELDS.get(kind, "").split()) - message.keys():
+        raise Contradiction(f"{kind} without {missing}: {message}")
+
+
+class Party:
+    """One patron over one WebSocket at a time."""
+
+    def __init__(self, url: str, subprotocol: str, name: str) -> None:
+        self.url = url
+        self.subprotocol = subprotocol
+        self.name = name
+        self.token: str | None = None
+        self.patron: str | None = None
+        self.wallet = 0
+        self.tables: dict[str, Table] = {}
+        self.seats: dict[str, Seat] = {}
+        """Those that this line holds: of one that another line holds no receipts come."""
+        self.heard: list[Message] = []
+        """Every event, in the order in which they came."""
+        self._line: ClientConnection | None = None
+        self._replies: dict[str | None, Message] = {}
+        self._prefix = secrets.token_hex(4)
+        self._requests = 0
+
+    # --- The line
+
+    async def connect(self) -> None:
+        """Open a line without a hello."""
+        offered = [Subprotocol(self.subprotocol)]
+        self._line = await connect(self.url, subprotocols=offered, compression=None, max_size=2**20, proxy=None)
+        same("subprotocol", self._line.subprotocol, self.subprotocol)
+        self._replies.clear()
+
+    async def hello(self) -> Message:
+        """A new guest the first time, the same patron from then on."""
+        who = {"name": self.name} if self.token is None else {"token": self.token}
+        said = await self.ask("hello", **who, bot=True, client="protocol party")
+        same("protocol", said["protocol"], 1)
+        if self.token is None:
+            self.token, self.patron, self.wallet = said["token"], said["patron"], said["wallet"]
+        else:
+            same("identity", (said["token"], said["patron"]), (None, self.patron))
+        return said
+
+    async def arrive(self) -> Message:
+        """Connect and say hello."""
+        await self.connect()
+        return await self.hello()
+
+    async def hang_up(self) -> None:
+        """Close the line and say nothing."""
+        if self._line is not None:
+            await self._line.close()
+            self._line = None
+
+    async def close_code(self) -> int:
+        """Read until the node has closed the line; returns its code."""
+        try:
+            while True:
+                await self.hear()
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd is not None else 1006
+
+    async def send_frame(self, frame: bytes | str) -> None:
+        """Send any frame, also one that is no message."""
+        assert self._line is not None, "the line is closed"
+        await self._line.send(frame)
+
+    def encoded(self, message: Message) -> bytes | str:
+        """One message as the subprotocol writes it."""
+        if self.subprotocol == JSON:
+            return json.dumps(message)
+        packed: bytes = msgpack.packb(message)
+        return packed
+
+    def decoded(self, frame: bytes | str) -> Message:
+        """One frame of the node."""
+        same("kind of frame", type(frame), str if self.subprotocol == JSON else bytes)
+        message = json.loads(frame) if isinstance(frame, str) else msgpack.unpackb(frame)
+        same("kind of message", type(message), dict)
+        return dict(message)
+
+    # --- Requests and replies
+
+    async def send(self, kind: str, *, request_id: str | None = None, **fields: object) -> str:
+        """Send a request and return its id; the reply is for `reply_to`."""
+        self._requests += 1
+        request_id = request_id or f"{self._prefix}-{self._requests}"
+        await self.send_frame(self.encoded({"type": kind, "request_id": request_id, **fields}))
+        return request_id
+
+    async def reply_to(self, request_id: str | None) -> Message:
+        """Read until the reply to a request has come; raises `Refused` for an `error`."""
+        while request_id not in self._replies:
+            await self.hear()
+        reply = self._replies.pop(request_id)
+        if reply["type"] == "error":
+            raise Refused(reply)
+        return reply
+
+    async def ask(self, kind: str, *, request_id: str | None = None, **fields: object) -> Message:
+        """Send a request and wait for its good answer."""
+        reply = await self.reply_to(await self.send(kind, request_id=request_id, **fields))
+        acts = ("place", "undo", "clear", "rebet", "double", "ready")
+        whole("ok to an act" if kind in acts else f"ok to {kind}", reply)
+        return reply
+
+    async def hear(self) -> None:
+        """Read one message: keep a reply, apply an event."""
+        assert self._line is not None, "the line is closed"
+        async with asyncio.timeout(PATIENCE_S):
+            message = self.decoded(await self._line.recv())
+        if message["type"] in ("ok", "error"):
+            if message["type"] == "error":
+                whole("error", message)
+            self._replies[message["request_id"]] = message
+            return
+        whole(message["type"], message)
+        self.heard.append(message)
+        if (table := self.tables.get(message["table"])) is not None:
+            self._apply(table, message)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Read until something holds."""
+        while not holds():
+            await self.hear()
+
+    # --- Tables
+
+    async def list_tables(self) -> list[Message]:
+        """All tables, over as many pages as there are."""
+        tables: list[Message] = []
+        while True:
+            page = await self.ask("list_tables", after=tables[-1]["table"] if tables else None)
+            tables += page["tables"]
+            if not page["more"]:
+                return tables
+
+    async def join(self, name: str, buy_in: int = 0) -> Table:
+        """Sit down, take the own seat up again, or add chips."""
+        reply = await self.ask("join", table=name, buy_in=buy_in)
+        same("wallet after the buy-in", reply["wallet"], self.wallet - buy_in)
+        self.wallet -= buy_in
+        self._arrived(name, reply)
+        return self.tables[name]
+
+    async def watch(self, name: str) -> Table:
+        """Follow a table as a spectator, or compare what is known of it with what the house says now."""
+        self._arrived(name, await self.ask("watch", table=name), holds=name in self.seats)
+        return self.tables[name]
+
+    async def resume(self, name: str) -> bool:
+        """After a new line: go on where the last event was applied; says whether the node could."""
+        known = self.tables[name]
+        reply = await self.ask("join", table=name, incarnation=known.incarnation, seq=known.seq)
+        same("wallet", reply["wallet"], self.wallet)
+        self._arrived(name, reply)
+        return bool(reply["resumed"])
+
+    async def leave(self, name: str) -> Message:
+        """Give the seat up; where no bet lies, the whole stack is in the wallet then."""
+        reply = await self.ask("leave", table=name)
+        seat = self.seats[name]
+        same("after_round", reply["after_round"], bool(seat.bets))
+        if reply["after_round"]:
+            seat.leaving = True
+        else:
+            self._freed(name, reply["wallet"])
+        return reply
+
+    async def act(self, name: str, verb: str, **fields: object) -> Message:
+        """One act in the present round, its receipt compared with what it must do."""
+        table = self.tables[name]
+        act = {"round": table.round, **fields}
+        receipt = await self.ask(verb, table=name, **act)
+        same("round of the receipt", receipt["round"], act["round"])
+        self.seats[name].acted({"type": verb, **act}, table.rules["minimum"], receipt)
+        return receipt
+
+    async def betting(self, name: str) -> Table:
+        """Wait for the betting of a round that has not yet been seen."""
+        table = self.tables[name]
+        seen = table.round
+        await self.until(lambda: table.phase == "betting" and table.round > seen)
+        return table
+
+    async def settled(self, name: str) -> Message:
+        """Wait for the end of the present round."""
+        table = self.tables[name]
+        number = table.round
+        await self.until(lambda: number in table.settled)
+        return table.settled[number]
+
+    # --- What comes in
+
+    def _arrived(self, name: str, reply: Message, *, holds: bool = True) -> None:
+        """The reply to `join` or `watch`: a snapshot, or the promise of the events after the known number."""
+        known = self.tables.get(name)
+        if reply["resumed"]:
+            if known is None:
+                raise Contradiction(f"{name} was never known and is resumed")
+            same("snapshot of what is resumed", reply["snapshot"], None)
+        else:
+            self._replace(known, reply["snapshot"])
+        self._own(name, reply["you"] if holds else None)
+        if holds and name in self.seats:
+            self.seats[name].catch_up(self.tables[name])
+
+    def _replace(self, known: Table | None, snapshot: Message) -> None:
+        if known is not None and known.incarnation == snapshot["incarnation"]:
+            if snapshot["seq"] < known.seq:
+                return
+            if snapshot["seq"] == known.seq:
+                known.compare(snapshot)
+                return
+        if known is not None:
+            known.replace(snapshot)
+        else:
+            self.tables[snapshot["table"]] = Table(snapshot)
+
+    def _own(self, name: str, you: Message | None) -> None:
+        if you is None:
+            self.seats.pop(name, None)
+        elif name in self.seats:
+            self.seats[name].take(you)
+        else:
+            self.seats[name] = Seat(you)
+
+    def _freed(self, name: str, wallet: int | None) -> None:
+        self.wallet += self.seats.pop(name).stack
+        same("wallet with the stack in it", wallet, self.wallet)
+
+    def _apply(self, table: Table, event: Message) -> None:
+        kind, name = event["type"], table.name
+        seat = self.seats.get(name)
+        if "seq" in event:
+            if not table.apply(event) or seat is None:
+                return
+            seat.catch_up(table)
+            if seat.round == table.round and kind == "betting_closed":
+                for spot, chips in seat.bets.items():
+                    if event["totals"].get(spot, 0) < chips:
+                        raise Contradiction(f"{chips} on {spot} are not in the final sums: {event}")
+            if seat.round == table.round and kind == "round_settled":
+                raise Contradiction(f"{event} before the results of {seat.bets}")
+        elif kind == "results" and seat is not None:
+            same("results after round_decided", table.phase, "settling")
+            same("round and outcome of the results", (event["round"], event["outcome"]), (table.round, table.outcome))
+            seat.paid(event, table.rules)
+        elif kind == "crowd":
+            table.crowd = event["crowd"]
+        elif kind == "snapshot":
+            self._replace(table, event["snapshot"])
+            self._own(name, event["snapshot"]["you"] if seat is not None else None)
+        elif kind == "seat_taken_over":
+            self.seats.pop(name, None)
+        elif kind == "seat_freed" and seat is not None:
+            self._freed(name, event["wallet"])

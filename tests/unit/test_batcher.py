@@ -1,0 +1,202 @@
+"""Acts on their way: their order, how many go together, whose answer is whose, what a failure does."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import chain
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server import batcher as batcher_module
+from server.batcher import ACTS_A_CALL_MAX, Batcher, Busy
+from server.store.errors import StoreAway, StoreError, StoreRefused
+from server.store.tables import ActAnswer, ActLine, Tables
+
+
+class GatedTables:
+    """Answers a call when the test lets it through; each answer names the act that it belongs to."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []
+        self.fails: Exception | None = None
+        self._under_way = 0
+        self._passes = asyncio.Semaphore(0)
+
+    async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:
+        assert table == "t1"
+        assert self._under_way == 0, "one call for a table at a time"
+        self._under_way += 1
+        self.calls.append([line.round for line in lines])
+        try:
+            await self._passes.acquire()
+            if self.fails is not None:
+                raise self.fails
+            return [ActAnswer("ok", line.round) for line in lines]
+        finally:
+            self._under_way -= 1
+
+    @property
+    def sent(self) -> list[int]:
+        """Every act that was sent, in the order of the calls."""
+        return list(chain.from_iterable(self.calls))
+
+    def open(self) -> None:
+        """Let every call through from now on."""
+        for _ in range(1_000):
+            self._passes.release()
+
+    async def let_one_through(self) -> None:
+        """Let the call under way through, if there is one, and none after it."""
+        if self._under_way:
+            self._passes.release()
+        await settle()
+
+
+async def settle() -> None:
+    """Let every task run until it waits for something."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def line(number: int) -> ActLine:
+    """An act that can be told from others by its round."""
+    return ActLine("p", "c", f"r{number}", number, "place", "player", 10)
+
+
+@pytest.fixture
+async def tables() -> GatedTables:
+    return GatedTables()
+
+
+@pytest.fixture
+async def batcher(tables: GatedTables) -> Batcher:
+    return Batcher("t1", cast(Tables, tables))
+
+
+async def test_a_lone_act_goes_at_once(batcher: Batcher, tables: GatedTables) -> None:
+    future = batcher.submit(line(1))
+    await settle()
+    assert tables.calls == [[1]]
+    assert not future.done()
+    tables.open()
+    assert await future == ActAnswer("ok", 1)
+
+
+async def test_what_comes_during_a_call_goes_together_in_the_next(batcher: Batcher, tables: GatedTables) -> None:
+    futures = [batcher.submit(line(1))]
+    await settle()
+    futures += [batcher.submit(line(number)) for number in (2, 3, 4)]
+    await settle()
+    assert tables.calls == [[1]]
+    await tables.let_one_through()
+    assert tables.calls == [[1], [2, 3, 4]]
+    futures.append(batcher.submit(line(5)))
+    tables.open()
+    assert [(await future).at_ms for future in futures] == [1, 2, 3, 4, 5]
+    assert tables.calls == [[1], [2, 3, 4], [5]]
+
+
+async def test_a_call_is_bounded(batcher: Batcher, tables: GatedTables) -> None:
+    futures = [batcher.submit(line(number)) for number in range(3 * ACTS_A_CALL_MAX + 7)]
+    tables.open()
+    answers = await asyncio.gather(*futures)
+    assert [answer.at_ms for answer in answers] == list(range(len(futures)))
+    assert [len(call) for call in tables.calls] == [ACTS_A_CALL_MAX] * 3 + [7]
+
+
+async def test_the_queue_is_bounded(batcher: Batcher, tables: GatedTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes too late is told at once, and nothing of it is sent; those that wait are served."""
+    monkeypatch.setattr(batcher_module, "ACTS_WAITING_MAX", 10)
+    futures = [batcher.submit(line(0))]
+    await settle()
+    futures += [batcher.submit(line(number)) for number in range(1, 11)]
+    for _ in range(3):
+        with pytest.raises(Busy):
+            _ = batcher.submit(line(99))
+    tables.open()
+    assert [(await future).at_ms for future in futures] == list(range(11))
+    assert tables.sent == list(range(11))
+    assert (await batcher.submit(line(11))).at_ms == 11
+
+
+async def test_an_act_whose_sender_has_gone_is_decided_nevertheless(batcher: Batcher, tables: GatedTables) -> None:
+    """It may be on its way already; the others' answers stay with the others."""
+    futures = [batcher.submit(line(number)) for number in range(6)]
+    await settle()
+    for number in (0, 3, 5):
+        futures[number].cancel()
+    tables.open()
+    assert [(await futures[number]).at_ms for number in (1, 2, 4)] == [1, 2, 4]
+    assert tables.sent == list(range(6))
+
+
+@pytest.mark.parametrize("error", [StoreAway("gone"), StoreRefused("full")])
+async def test_a_failed_call_fails_its_acts_and_no_others(
+    batcher: Batcher, tables: GatedTables, error: StoreError
+) -> None:
+    futures = [batcher.submit(line(1))]
+    await settle()
+    futures.append(batcher.submit(line(2)))
+    tables.fails = error
+    await tables.let_one_through()
+    assert futures[0].exception() is error
+    assert not futures[1].done()
+    tables.fails = None
+    tables.open()
+    assert (await futures[1]).at_ms == 2
+    assert (await batcher.submit(line(3))).at_ms == 3
+    await batcher.close()
+
+
+async def test_closing_waits_for_what_was_submitted(batcher: Batcher, tables: GatedTables) -> None:
+    await batcher.close()
+    futures = [batcher.submit(line(number)) for number in range(200)]
+    tables.open()
+    await batcher.close()
+    assert all(future.done() for future in futures)
+    await batcher.close()
+
+
+async def test_nobody_waits_for_ever_behind_an_unexpected_failure(batcher: Batcher, tables: GatedTables) -> None:
+    futures = [batcher.submit(line(1))]
+    await settle()
+    futures.append(batcher.submit(line(2)))
+    tables.fails = RuntimeError("a fault of ours")
+    tables.open()
+    try:
+        async with asyncio.timeout(0.2):
+            for future in futures:
+                with pytest.raises(StoreError):
+                    await future
+    finally:
+        for future in futures:
+            future.cancel()
+        assert batcher._task is not None
+        await asyncio.wait([batcher._task])
+        batcher._task.exception()
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.sampled_from(["submit", "submit", "submit", "through", "cancel"]), max_size=60))
+async def test_order_and_answers_of_any_run(steps: list[str]) -> None:
+    """Acts reach the store in the order of their arrival, each once, and each is answered by its own answer."""
+    tables = GatedTables()
+    batcher = Batcher("t1", cast(Tables, tables))
+    futures: list[asyncio.Future[ActAnswer]] = []
+    for step in steps:
+        match step:
+            case "submit":
+                futures.append(batcher.submit(line(len(futures))))
+            case "through":
+                await settle()
+                await tables.let_one_through()
+            case _:
+                for future in futures[-1:]:
+                    future.cancel()
+    tables.open()
+    await batcher.close()
+    assert tables.sent == list(range(len(futures)))
+    for number, future in enumerate(futures):
+        assert future.cancelled() or future.result().at_ms == number

@@ -7,6 +7,7 @@ PYTHON ?=
 ARGS ?=
 URL ?= ws://127.0.0.1:8765
 DATA ?= data
+WORKERS ?= 4
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
 STAMP := .venv/.installed
 
@@ -31,7 +32,7 @@ test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests)
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
-	@.venv/bin/pytest --quiet $(ARGS)
+	@.venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS)
 
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)

@@ -1,8 +1,8 @@
 """The command `punto`: finds the command, runs it, and turns what went wrong into one line and an exit code.
 
-Exit codes: 0 done, 1 the output could not be written, 2 asked wrongly, 130 and 141 ended by Ctrl-C or by a reader that
-went away (silently, as 128 and the signal's number). It must never hold what a command does; those are the modules of
-`client_sdk.commands`. Read next: `client_sdk.commands.deal`.
+Exit codes: 0 done, 1 a check failed or the output could not be written, 2 asked wrongly, 130 and 141 ended by Ctrl-C or
+by a reader that went away (silently, as 128 and the signal's number). It must never hold what a command does; those are
+the modules of `client_sdk.commands`. Read next: `client_sdk.commands.deal`.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from client_sdk.bots import command as bots
-from client_sdk.commands import deal, odds, simulate
+from client_sdk.commands import deal, odds, roads, shoe, simulate, verify
 from client_sdk.commands.arguments import BadArgument, Subparsers
 from client_sdk.game.errors import GameError
 
@@ -33,7 +33,15 @@ class Command(Protocol):
         """Do it and return the exit code."""
 
 
-COMMANDS: Final[Mapping[str, Command]] = {"deal": deal, "odds": odds, "simulate": simulate, "bots": bots}
+COMMANDS: Final[Mapping[str, Command]] = {
+    "deal": deal,
+    "odds": odds,
+    "simulate": simulate,
+    "roads": roads,
+    "shoe": shoe,
+    "verify": verify,
+    "bots": bots,
+}
 
 
 class _OneLineParser(argparse.ArgumentParser):

@@ -26,7 +26,7 @@ from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
 from server.store.nodes import Nodes
 from server.store.records import pack
-from server.store.tables import Claimed, Pulse, Tables
+from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.table import machine
 from server.table.machine import Change, Due
 from server.table.phases import Phase, Step
@@ -81,6 +81,8 @@ class Dealer:
         self._told_crowd = -1
         self._cleared_for: tuple[str, ...] = ()
         self._look_again_at_ms = 0
+        self._owned_before: Lease | None = None
+        self._places_seen = 0
         self._is_handing_over = False
         self._is_leaving_now = False
 
@@ -120,7 +122,7 @@ class Dealer:
                     )
                 else:
                     return
-                self._claimed = None
+                self._forget()
                 await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
         finally:
             self._at.hub.unfollow(self.table)
@@ -131,25 +133,32 @@ class Dealer:
     async def _own(self) -> None:
         """Claim the table and keep its appointments until it is lost, or may be handed over."""
         await self._at.hub.follow(self.table, self.nudge)
+        heard_at_ms = self._clock.heard_at_ms
         if not await self._claim():
             return
         claimed = self._now
+        # Only where nobody owned the table in between was it the store that was away, and not this node.
+        is_own_successor = self._owned_before is not None and claimed.lease.epoch == self._owned_before.epoch + 1
+        away_since_ms = heard_at_ms if is_own_successor else None
         log.info(
             "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
         )
         self._told_crowd, self._cleared_for = -1, ()
+        await self._notice_rollback()  # first: nothing may be told in a life of the table that seats know better
         await self._at.cashier.carry_all_home(self.table, DEPARTURES_MAX)
         await self._clear_dead_seats()
         await self._reopen_shoe()
         await self._answer_rollback()
+        if away_since_ms is not None:
+            await self._give_time_back(away_since_ms)
         while not self._may_leave():
             await self._keep_appointment()
 
     async def _claim(self) -> bool:
         """Claim, waiting where another owner's lease has not ended yet; false where it is not wanted any more."""
-        heard_at_ms = self._clock.heard_at_ms
         while not self._may_leave():
             self._nudged.clear()
+            self._places_seen = self._at.driver.places_seen
             try:
                 self._claimed = await self._tables.claim(self.table, self._at.node, LEASE_MS)
             except Refused as refused:
@@ -158,7 +167,6 @@ class Dealer:
                 await self._sleep(random.uniform(*CLAIM_MS))  # noqa: S311 - jitter
                 continue
             self._clock.hear(self._now.now_ms)
-            await self._give_time_back(heard_at_ms)
             return True
         return False
 
@@ -169,7 +177,12 @@ class Dealer:
             await self._tables.release(self.table, self._claimed.lease)
         except StoreError as error:
             log.warning("release_failed", extra={"table": self.table, "reason": f"{type(error).__name__} {error}"})
-        self._claimed = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Believe no longer that the table is owned here."""
+        if self._claimed is not None:
+            self._owned_before, self._claimed = self._claimed.lease, None
 
     def _may_leave(self) -> bool:
         """Whether the table may be given up at this point."""
@@ -178,12 +191,13 @@ class Dealer:
         state = self._claimed.state
         return state.is_settled and state.phase in (Phase.IDLE, Phase.SETTLING)
 
-    async def _give_time_back(self, heard_at_ms: int | None) -> None:
-        """Move the deadline by the time for which the store was away, if it had not passed before."""
+    async def _give_time_back(self, away_since_ms: int) -> None:
+        """Move the deadline by the time for which the store has been away, if it had not passed before."""
         state = self._now.state
-        away_ms = 0 if heard_at_ms is None else self._now.now_ms - heard_at_ms
-        if state.phase is Phase.BETTING and away_ms > OUTAGE_MS_MIN and (state.closes_at_ms or 0) > (heard_at_ms or 0):
-            await self._commit(machine.extend_betting(state, self.table, (state.closes_at_ms or 0) + away_ms))
+        closes_at_ms, away_ms = state.closes_at_ms or 0, (self._clock.heard_at_ms or 0) - away_since_ms
+        if state.phase is Phase.BETTING and away_ms > OUTAGE_MS_MIN and closes_at_ms > away_since_ms:
+            log.warning("betting_extended", extra={"table": self.table, "round": state.round, "away_ms": away_ms})
+            await self._commit(machine.extend_betting(state, self.table, closes_at_ms + away_ms))
 
     async def _reopen_shoe(self) -> None:
         """Make the open shoe again; one that can't be made ends, and a round in the middle of it does not count."""
@@ -194,22 +208,28 @@ class Dealer:
             self._shoe = None
             await self._break_shoe("lost")
 
-    async def _answer_rollback(self) -> None:
-        """Notice that the store was restarted or replaced. Where it can have forgotten writes, seats may know cards
-        that it does not: all start from a snapshot, an undecided round is void, and its shoe is revealed."""
+    async def _notice_rollback(self) -> None:
+        """Look whether the table lies in another run of the store than before. Where that one can have forgotten
+        writes, seats may know what it does not, and the incarnation changes: all start from a snapshot."""
         claimed = self._now
         run_id = await self._at.nodes.run_id_of(self.table)
-        if run_id != claimed.run_id and not claimed.rollback:
-            rollback = not await self._at.nodes.keeps_every_write(self.table)
-            incarnation = self._at.new_incarnation() if rollback else ""
-            await self._tables.adopt_store(self.table, claimed.lease, run_id, incarnation, rollback=rollback)
-            lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)
-            self._claimed = claimed._replace(lease=lease, run_id=run_id, rollback=rollback)
-            if rollback:
-                log.error("store_rolled_back", extra={"table": self.table, "round": claimed.state.round})
+        if run_id == claimed.run_id or claimed.rollback:
+            return
+        nodes = self._at.nodes
+        rollback = not (await nodes.still_serves(claimed.run_id) or await nodes.keeps_every_write(self.table))
+        incarnation = self._at.new_incarnation() if rollback else ""
+        await self._tables.adopt_store(self.table, claimed.lease, run_id, incarnation, rollback=rollback)
+        lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)
+        self._claimed = claimed._replace(lease=lease, run_id=run_id, rollback=rollback)
+        if rollback:
+            log.error("store_rolled_back", extra={"table": self.table, "round": claimed.state.round})
+
+    async def _answer_rollback(self) -> None:
+        """After a rollback an undecided round is void, and its shoe, of which seats may know more cards, is
+        revealed."""
         if self._now.rollback:
             await self._break_shoe("store_rolled_back")
-            await self._tables.adopt_store(self.table, self._now.lease, run_id, "", rollback=False)
+            await self._tables.adopt_store(self.table, self._now.lease, self._now.run_id, "", rollback=False)
 
     async def _break_shoe(self, reason: str) -> None:
         """End the open shoe now: an undecided round in it is void, a decided one is settled first."""
@@ -228,6 +248,7 @@ class Dealer:
 
     async def _keep_appointment(self) -> None:
         """Wait for the next step's instant and take the step."""
+        await self._look_where_it_lies()
         due = machine.due(self._now.state, self._now.rules, self._shoe)
         if not await self._is_time_for(due):
             return
@@ -246,10 +267,20 @@ class Dealer:
             case _:
                 await self._between_rounds()
 
+    async def _look_where_it_lies(self) -> None:
+        """Claim again where the table's server was replaced, even if no call of ours failed over it. Raises
+        `OutOfStep`."""
+        places_seen = self._at.driver.places_seen
+        if places_seen != self._places_seen:
+            if await self._at.nodes.run_id_of(self.table) != self._now.run_id:
+                raise OutOfStep("another server holds the table")
+            self._places_seen = places_seen
+
     async def _is_time_for(self, due: Due | None) -> bool:
         """Wait until a step is due, keeping the lease alive and the crowd told; false where the table may be left
-        first."""
-        while not self._may_leave():
+        or has changed first."""
+        state = self._now.state
+        while not self._may_leave() and self._now.state is state:
             self._nudged.clear()
             wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
             if due is not None and wait_ms <= 0:
@@ -276,8 +307,10 @@ class Dealer:
 
     async def _pulse(self) -> Pulse:
         """Renew the lease, and tell the crowd what has changed."""
+        sent_at_ms = self._clock.now_ms()
         pulse = await self._tables.renew(self.table, self._now.lease)
         self._clock.hear(pulse.now_ms)
+        await self._give_time_back(sent_at_ms)  # a store that stood still answers late, but on its own clock
         if self._at.live() != self._cleared_for or 0 < self._look_again_at_ms < pulse.now_ms:
             await self._clear_dead_seats()
         if pulse.touched != self._told_crowd:

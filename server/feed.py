@@ -57,6 +57,8 @@ class Feed:
         self.repairing = asyncio.Lock()
         self.listeners: set[Listener] = set()
         self.seats: dict[str, Listener] = {}
+        self.results_told: dict[str, int] = {}
+        """The newest round of which a seat here was told its results, or found them in a view of the table."""
         self.behind: dict[Listener, str] = {}
         self._ahead: dict[Listener, int] = {}
         self._held: dict[Listener, list[PrivateMessage]] = {}
@@ -71,13 +73,8 @@ class Feed:
         self.incarnation, self.seq = incarnation, seq
         self._kept.clear()
         self._ahead.clear()
+        self.results_told.clear()
         self.behind = dict.fromkeys(self.listeners, "recovered")
-
-    def remind_seats(self) -> None:
-        """Let every seat here have a snapshot: what was for it alone may be lost, and the stream does not hold it."""
-        for listener in self.seats.values():
-            if listener in self.listeners:
-                self.behind.setdefault(listener, "recovered")
 
     @property
     def is_empty(self) -> bool:
@@ -128,8 +125,13 @@ class Feed:
         self.behind.pop(listener, None)
         self._ahead.pop(listener, None)
         self._held.pop(listener, None)
+        self.free_seat(listener)
+
+    def free_seat(self, listener: Listener) -> None:
+        """Send what is for this patron's seat to this listener no longer, if it was sent there."""
         if self.seats.get(listener.patron) is listener:
             del self.seats[listener.patron]
+            self.results_told.pop(listener.patron, None)
 
     def advance(self, seq: int, packed: bytes) -> bool:
         """Pass the next event on. False, and nothing done, where it is not the next (an old one, or a gap before
@@ -155,7 +157,7 @@ class Feed:
         elif listener not in self.behind:
             listener.outlet.send(message)
         if isinstance(message, dict) and message["type"] == "seat_freed":
-            del self.seats[patron]
+            self.free_seat(listener)
 
     def tell(self, packed: bytes) -> None:
         """Pass an unnumbered public message on."""

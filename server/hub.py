@@ -10,10 +10,9 @@ import logging
 import random
 from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import msgpack
-import msgspec
 
 from client_sdk.protocol.messages import Results, SeatTakenOver, Snapshot
 from server.feed import Feed, Listener
@@ -97,6 +96,7 @@ class Hub:
             else:
                 feed.remove(listener)
             raise
+        self._note_results(feed, listener, row)
         return resumed, row, lambda: feed.add(listener, position)
 
     async def _position(
@@ -134,8 +134,8 @@ class Hub:
     def give_up_seat(self, listener: Listener, table: str) -> None:
         """Forget that this listener holds a seat (it left, or another connection took it over)."""
         feed = self._feeds.get(table)
-        if feed is not None and feed.seats.get(listener.patron) is listener:
-            del feed.seats[listener.patron]
+        if feed is not None:
+            feed.free_seat(listener)
 
     async def take_seats_back(self, node: str) -> None:
         """Mark every seat held here as connected again: this node was taken for dead, but its sockets live."""
@@ -187,7 +187,9 @@ class Hub:
                     await self._subscription.add(table)
                 for feed in list(self._feeds.values()):
                     await self._repair(feed)
-                    feed.remind_seats()
+                    view = (await self._tables.view(feed.table, None, 0)).view
+                    is_decided = view.phase == "settling" and view.seq <= feed.seq
+                    await self._catch_up_seats(feed, view.round if is_decided else view.round - 1)
             except StoreError:
                 continue
             log.info("bus_found", extra={"tables": len(self._feeds)})
@@ -221,8 +223,9 @@ class Hub:
                     pass
         except StoreError as error:
             log.warning("feed_repair_failed", extra={"table": envelope.table, "reason": str(error)})
-        except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError):
-            log.warning("rubbish_on_bus", extra={"table": envelope.table, "kind": envelope.kind})
+        except Exception as error:  # a stranger's bytes may break anything that reads them, but never the listening
+            reason = type(error).__name__
+            log.warning("rubbish_on_bus", extra={"table": envelope.table, "kind": envelope.kind, "reason": reason})
 
     async def _take_event(self, feed: Feed, envelope: Envelope) -> None:
         is_strange = envelope.incarnation != feed.incarnation
@@ -232,17 +235,27 @@ class Hub:
     def _tell_results(self, feed: Feed, body: bytes) -> None:
         """Hand each patron of a settled chunk its own results."""
         for name, stack, packed in msgpack.unpackb(body, raw=True):
-            patron = name.decode()
-            if patron in feed.seats:
-                record = msgpack.unpackb(packed)
-                results = Results(
-                    table=feed.table,
-                    round=record["round"],
-                    outcome=record["outcome"],
-                    bets=record["results"],
-                    stack=stack,
-                )
-                feed.tell_seat(patron, results)
+            if (patron := name.decode()) in feed.seats:
+                self._tell_result(feed, patron, stack, msgpack.unpackb(packed))
+
+    def _tell_result(self, feed: Feed, patron: str, stack: int, record: dict[str, Any]) -> None:
+        """Tell a seat what became of its bets, once."""
+        if record["round"] <= feed.results_told.get(patron, 0):
+            return
+        feed.results_told[patron] = record["round"]
+        results = Results(
+            table=feed.table,
+            round=record["round"],
+            outcome=record["outcome"],
+            bets=record["results"],
+            stack=stack,
+        )
+        feed.tell_seat(patron, results)
+
+    def _note_results(self, feed: Feed, listener: Listener, row: TableRow) -> None:
+        """A view that a seat is given tells its last results too."""
+        if feed.seats.get(listener.patron) is listener and row.view.you is not None:
+            feed.results_told[listener.patron] = row.view.you.last_round or 0
 
     def _tell_taken_over(self, feed: Feed, patron: str, connection: str) -> None:
         for listener in feed.listeners:
@@ -263,6 +276,9 @@ class Hub:
                 if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1) or view.seq < feed.seq:
                     break
                 for seq, packed in page:
+                    event = msgpack.unpackb(packed)
+                    if event["type"] == "round_settled":  # results that were lost come before the next round is told
+                        await self._catch_up_seats(feed, event["round"])
                     feed.advance(seq, packed)
                 if feed.seq >= view.seq:
                     feed.heard_at_s = monotonic()
@@ -270,6 +286,22 @@ class Hub:
             view = (await self._tables.view(feed.table)).view
             log.warning("feed_restarted", extra={"table": feed.table, "seq": view.seq})
             feed.reset(view.incarnation, view.seq)
+
+    async def _catch_up_seats(self, feed: Feed, settled_round: int) -> None:
+        """Tell every seat here what was for it alone and may be lost, since the stream does not hold it: its results
+        up to a round, or that it is a seat no longer. Raises `StoreError`."""
+        patrons = list(feed.seats)
+        for patron, now in zip(patrons, await self._tables.seats_now(feed.table, patrons), strict=True):
+            listener = feed.seats.get(patron)
+            if listener is None:
+                continue
+            if not now.connection:
+                freed = {"type": "seat_freed", "table": feed.table, "reason": "away", "wallet": None}
+                feed.tell_seat(patron, freed)
+            elif now.connection != listener.id:
+                self._tell_taken_over(feed, patron, listener.id)
+            elif now.last is not None and now.last["round"] <= settled_round:
+                self._tell_result(feed, patron, now.stack, now.last)
 
     async def _watch_silence(self) -> None:
         """Look into the stream of every table that has been silent; the fast road may have lost something."""
@@ -309,6 +341,7 @@ class Hub:
         if reason is None or row.view.incarnation != feed.incarnation or not feed.has_after(row.view.seq):
             feed.unhold(listener)
             return
+        self._note_results(feed, listener, row)
         listener.outlet.send(Snapshot(table=feed.table, reason=reason, snapshot=row.view))
         feed.add(listener, row.view.seq)
 

@@ -38,6 +38,7 @@ class Outlet:
 
     def __init__(self, websocket: ServerConnection, codec: Codec) -> None:
         self._websocket = websocket
+        self._is_closing = False
         self.codec = codec
 
     def send(self, message: msgspec.Struct | dict[str, Any]) -> None:
@@ -46,12 +47,13 @@ class Outlet:
 
     def write(self, frame: bytes) -> None:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
-        if self._websocket.state is State.OPEN:
+        if self._websocket.state is State.OPEN and not self._is_closing:
             self._websocket.transport.write(frame)
 
     def close_soon(self, code: CloseCode) -> None:
         """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time."""
         self.write(WireFrame(Opcode.CLOSE, Close(code, code.text).serialize()).serialize(mask=False, extensions=[]))
+        self._is_closing = True  # nothing may follow a close frame
         asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._websocket.transport.abort)
 
     async def until_taken(self) -> None:

@@ -15,7 +15,7 @@ from client_sdk.protocol.messages import TableRules
 from server.dealer import Dealer
 from server.placement import tables_of
 from server.store.errors import StoreError
-from server.store.nodes import Nodes
+from server.store.nodes import SILENT_MS, Beat, Nodes
 from server.store.tables import Tables
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,9 @@ class Roster:
         self._index: frozenset[str] = frozenset()
         self._dealers: dict[str, tuple[Dealer, asyncio.Task[None]]] = {}
         self._is_leaving = False
+        self._beat_at_ms: int | None = None
+        self._trusted_until_ms = 0
+        self._seats_wanted_back = asyncio.Event()
         self._beating = asyncio.Lock()
         self.live: tuple[str, ...] = ()
         self.is_alive = False
@@ -71,23 +74,23 @@ class Roster:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._beat_for_ever(), name="roster beats")
             group.create_task(self._read_index_for_ever(), name="roster reads the index")
+            group.create_task(self._take_seats_back_for_ever(), name="roster takes seats back")
 
     async def leave(self) -> None:
         """Hand every table over: out of the register first, so that others stand ready, then each lease at once."""
         self._is_leaving = True
-        if not self._dealers:
-            return
         try:
             async with self._beating:  # a beat under way would enter the node again
                 await self._nodes.forget(self._node)
-            if len(self.live) > 1:
+            if self._dealers and len(self.live) > 1:
                 await asyncio.sleep(HANDOVER_NOTICE_MS / 1000)
         except StoreError as error:
             log.warning("leave_not_announced", extra={"reason": str(error)})
         tasks = [task for _, task in self._dealers.values()]
         for dealer, _ in self._dealers.values():
             dealer.hand_over(now=True)
-        await asyncio.wait(tasks)
+        if tasks:
+            await asyncio.wait(tasks)
 
     # --- beats --------------------------------------------------------------------------------------------------------
 
@@ -114,10 +117,31 @@ class Roster:
         self._heard(beat.now_ms)
         if beat.was_unknown and self.live:  # this node was taken for dead, and its seats for empty
             log.warning("node_came_back", extra={"node": self._node})
-            await self._came_back()
-        if set(beat.live) != set(self.live):
-            log.info("live_nodes", extra={"node": self._node, "nodes": ",".join(sorted(beat.live))})
-        self.live, self.is_alive = tuple(sorted(beat.live)), True
+            self._seats_wanted_back.set()
+        live = self._believed(beat)
+        if live != self.live:
+            log.info("live_nodes", extra={"node": self._node, "nodes": ",".join(live)})
+        self.live, self.is_alive = live, True
+
+    def _believed(self, beat: Beat) -> tuple[str, ...]:
+        """Name the live nodes. After a time in which no beat of ours was counted the register may have forgotten nodes
+        whose beats were not counted either (the store was away): they keep their places until they could beat again."""
+        if self._beat_at_ms is not None and beat.now_ms - self._beat_at_ms > SILENT_MS:
+            self._trusted_until_ms = beat.now_ms + SILENT_MS
+        self._beat_at_ms = beat.now_ms
+        return tuple(sorted({*beat.live, *(self.live if beat.now_ms < self._trusted_until_ms else ())}))
+
+    async def _take_seats_back_for_ever(self) -> None:
+        """Have the seats of this node's sockets count as connected, beside the beats: there may be thousands."""
+        while True:
+            await self._seats_wanted_back.wait()
+            self._seats_wanted_back.clear()
+            try:
+                await self._came_back()
+            except StoreError as error:
+                log.warning("seats_not_taken_back", extra={"reason": str(error)})
+                self._seats_wanted_back.set()
+                await asyncio.sleep(BEAT_MS / 1000)
 
     def _take_places(self) -> None:
         """Start dealers where this node should deal, and ask those to hand over whose table belongs elsewhere now."""

@@ -66,6 +66,9 @@ class Layout:
         return Layout(self.marks + mark, (*self.places, place), floors, bottom)
 
 
+NOTHING_LAID: Final = Layout()
+
+
 def draw(marks: str, places: Sequence[Place], width: int) -> Grid:
     """Return `width` columns of text with each mark at its place."""
     rows = [[EMPTY] * width for _ in range(ROWS)]
@@ -80,14 +83,18 @@ def draw_bead_plate(letters: str) -> Grid:
     return draw(letters, places, -(-len(letters) // ROWS))
 
 
-def window(grid: Grid, columns: int, newest: int) -> Grid:
-    """Clip a grid to at most `columns` columns (1 or more): the last ones. Nothing is laid out anew.
+def window(width: int, columns: int, newest: int) -> range:
+    """Return the columns that a display of `columns` columns (1 or more) shows of a road `width` wide: the last ones.
 
     A tail may reach further right than the newest mark, which lies in column `newest`. Where it would push that mark
     out of sight, the columns that end with the newest mark are shown instead.
     """
-    width = len(grid[0])
     first = max(0, width - columns)
     if newest < first:
         first = max(0, newest + 1 - columns)
-    return tuple(row[first : first + columns] for row in grid)
+    return range(first, min(width, first + columns))
+
+
+def clip(grid: Grid, shown: range) -> Grid:
+    """Return these columns of a grid. Nothing is laid out anew: what lies further left keeps its place unseen."""
+    return tuple(row[shown.start : shown.stop] for row in grid)

@@ -5,58 +5,18 @@ that somebody who has the rest needs to be told. It must never guess: `next` say
 what will come. Read next: `road_layout` (where marks lie), `derived_roads` (which marks there are).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from client_sdk.game.cards import Card
 from client_sdk.game.derived_roads import DerivedRoad, newest_mark
-from client_sdk.game.errors import GameError
-from client_sdk.game.road_layout import Grid, Layout, draw_bead_plate
-from client_sdk.game.tableau import Hands, Outcome, Side, is_natural
-
-LETTERS: Final = {Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T"}
-
-_OUTCOMES: Final = {letter: outcome for outcome, letter in LETTERS.items()}
+from client_sdk.game.road_layout import NOTHING_LAID, Grid, Layout, draw_bead_plate
+from client_sdk.game.road_rounds import LETTERS, RoadRound, Statistics, count_rounds
+from client_sdk.game.tableau import Outcome, Side
 
 # What a big road's mark means, and the mark that a decision for a side makes.
 _SIDES: Final = {"P": Side.PLAYER, "B": Side.BANKER}
 _MARKS: Final = {side: mark for mark, side in _SIDES.items()}
-
-
-class UnknownOutcome(GameError):
-    """A letter that stands for no outcome. `number` counts the outcomes before it."""
-
-    def __init__(self, letter: str, number: int) -> None:
-        super().__init__(letter, number)
-        self.letter = letter
-        self.number = number
-
-    def __str__(self) -> str:
-        return f"unknown outcome {self.letter!r} after {self.number} outcomes: write P, B or T"
-
-
-@dataclass(frozen=True, slots=True)
-class RoadRound:
-    """What the roads and statistics keep of one round."""
-
-    outcome: Outcome
-    player_pair: bool = False
-    banker_pair: bool = False
-    player_natural: bool = False
-    banker_natural: bool = False
-
-    @classmethod
-    def of(cls, hands: Hands) -> "RoadRound":
-        """Take what the roads need from both complete hands."""
-        return cls(
-            outcome=hands.outcome,
-            player_pair=is_pair(hands.player),
-            banker_pair=is_pair(hands.banker),
-            player_natural=is_natural(hands.player),
-            banker_natural=is_natural(hands.banker),
-        )
 
 
 class BigRoadCell(NamedTuple):
@@ -78,20 +38,6 @@ class DerivedCell(NamedTuple):
     column: int
     row: int
     colour: str
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Counts of the shoe's rounds; player, banker and tie add up to `rounds`."""
-
-    rounds: int
-    player: int
-    banker: int
-    tie: int
-    player_natural: int
-    banker_natural: int
-    player_pair: int
-    banker_pair: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +65,10 @@ class Roads:
     rounds: tuple[RoadRound, ...] = ()
     decided: tuple[int, ...] = ()
     runs: tuple[int, ...] = ()
-    big_road: Layout = Layout()
-    big_eye_boy: Layout = Layout()
-    small_road: Layout = Layout()
-    cockroach_pig: Layout = Layout()
+    big_road: Layout = NOTHING_LAID
+    big_eye_boy: Layout = NOTHING_LAID
+    small_road: Layout = NOTHING_LAID
+    cockroach_pig: Layout = NOTHING_LAID
 
     @classmethod
     def of(cls, rounds: Iterable[RoadRound]) -> "Roads":
@@ -147,7 +93,7 @@ class Roads:
 
     def derived(self, road: DerivedRoad) -> Layout:
         """Return one of the derived roads by its name."""
-        return self._derived[list(DerivedRoad).index(road)]
+        return dict(zip(DerivedRoad, self._derived, strict=True))[road]
 
     @property
     def letters(self) -> str:
@@ -177,17 +123,7 @@ class Roads:
     @property
     def statistics(self) -> Statistics:
         """Counts of the shoe's rounds."""
-        outcomes = Counter(played.outcome for played in self.rounds)
-        return Statistics(
-            rounds=len(self.rounds),
-            player=outcomes[Outcome.PLAYER],
-            banker=outcomes[Outcome.BANKER],
-            tie=outcomes[Outcome.TIE],
-            player_natural=sum(played.player_natural for played in self.rounds),
-            banker_natural=sum(played.banker_natural for played in self.rounds),
-            player_pair=sum(played.player_pair for played in self.rounds),
-            banker_pair=sum(played.banker_pair for played in self.rounds),
-        )
+        return count_rounds(self.rounds)
 
     @property
     def newest(self) -> RoadsDelta | None:
@@ -208,7 +144,7 @@ class Roads:
         return self.big_eye_boy, self.small_road, self.cockroach_pig
 
     def _runs_with(self, mark: str) -> tuple[int, ...]:
-        if self.big_road.marks.endswith(mark) and self.runs:
+        if self.big_road.marks.endswith(mark):
             return (*self.runs[:-1], self.runs[-1] + 1)
         return (*self.runs, 1)
 
@@ -239,19 +175,3 @@ class Roads:
     def _marks_if(self, side: Side) -> dict[DerivedRoad, str | None]:
         runs = self._runs_with(_MARKS[side])
         return {road: newest_mark(runs, road.offset) for road in DerivedRoad}
-
-
-def is_pair(hand: Sequence[Card]) -> bool:
-    """Return whether the hand's first two cards are of one rank."""
-    return hand[0][0] == hand[1][0]
-
-
-def parse_outcomes(text: str) -> tuple[Outcome, ...]:
-    """Return the outcomes that a text of P, B and T writes; white space means nothing. Raises UnknownOutcome."""
-    outcomes: list[Outcome] = []
-    for letter in "".join(text.split()):
-        outcome = _OUTCOMES.get(letter)
-        if outcome is None:
-            raise UnknownOutcome(letter, len(outcomes))
-        outcomes.append(outcome)
-    return tuple(outcomes)

@@ -76,6 +76,8 @@ class Driver:
         self._confirm_replicas = confirm_replicas
         self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
         self._is_stale = url.startswith("redis+cluster")  # who holds what must be asked before the first call
+        self.places_seen = 0
+        """Grows whenever a server was lost or named another one: what lay on it may lie elsewhere now."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,7 +94,8 @@ class Driver:
         if self._is_stale:
             self._is_stale = False
             try:
-                await self._shards.refresh()
+                async with _cancellable():
+                    await self._shards.refresh()
             except BaseException:
                 self._is_stale = True
                 raise
@@ -100,6 +103,7 @@ class Driver:
     def look_again(self) -> None:
         """Have the next call ask again which server holds what."""
         self._is_stale = True
+        self.places_seen += 1
 
     async def call(self, name: str, key: str, *rest: Word) -> Any:
         """Run one command on the server of its key. Raises `StoreAway` or `StoreRefused`."""
@@ -115,6 +119,15 @@ class Driver:
         """Read a section of INFO from the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
         found: dict[str, Any] = await self.call_unkeyed(key, "INFO", section)
         return found
+
+    async def infos(self, section: str) -> list[dict[str, Any]]:
+        """Read a section of INFO from every server that holds keys. Raises `StoreAway` or `StoreRefused`."""
+        await self._look_if_stale()
+        async with self._translated():
+            return [
+                await self._send_to(client, ("INFO", section), is_asking=False, confirmed=False)
+                for client in self._shards.clients()
+            ]
 
     async def run(self, script: Script, keys: Sequence[str], args: Sequence[Word] = ()) -> Answer:
         """Run a script and return its good answer.
@@ -164,9 +177,9 @@ class Driver:
         """Send to one server; what must go over one connection together goes as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
         if not is_asking and not replicas:
-            async with self._place_on(client), _cancellable():
+            async with self._place_on(client):
                 return await client.execute_command(*command)  # type: ignore[no-untyped-call]
-        async with self._place_on(client), _cancellable(), client.pipeline(transaction=False) as pipeline:
+        async with self._place_on(client), client.pipeline(transaction=False) as pipeline:
             if is_asking:
                 pipeline.execute_command("ASKING")
             pipeline.execute_command(*command)
@@ -214,9 +227,11 @@ async def _cancellable() -> AsyncIterator[None]:
     it."""
     task = asyncio.current_task()
     before = task.cancelling() if task is not None else 0
-    yield
-    if task is not None and task.cancelling() > before:
-        raise asyncio.CancelledError
+    try:
+        yield
+    finally:  # also where an error came in its place
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 def _checked(answer: Answer) -> Answer:
@@ -233,9 +248,10 @@ def _checked(answer: Answer) -> Answer:
 
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
-    """Turn the driver's errors into ours."""
+    """Turn the driver's errors into ours, and lose no cancellation."""
     try:
-        yield
+        async with _cancellable():
+            yield
     except (DriverConnectionError, DriverTimeoutError, BusyLoadingError, ClusterDownError, OSError) as error:
         raise StoreAway(str(error)) from error
     except ResponseError as error:

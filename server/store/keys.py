@@ -52,6 +52,21 @@ def bets_key(table: str) -> str:
     return f"{table_key(table)}:bets"
 
 
+def seats_key(table: str) -> str:
+    """Name the hash of a table's seats."""
+    return f"{table_key(table)}:seats"
+
+
+def stacks_key(table: str) -> str:
+    """Name the hash of a table's stacks."""
+    return f"{table_key(table)}:stacks"
+
+
+def last_key(table: str) -> str:
+    """Name the hash of the last round that each patron played."""
+    return f"{table_key(table)}:last"
+
+
 def bus_channel(table: str) -> str:
     """Name the sharded channel on which a table's scripts publish."""
     return f"{table_key(table)}:bus"

@@ -38,6 +38,10 @@ class Nodes:
         """Read the run_id of the server that holds a table; it changes with every restart and every failover."""
         return str((await self._driver.info(keys.table_key(table), "server"))["run_id"])
 
+    async def still_serves(self, run_id: str) -> bool:
+        """Say whether the server of this run still holds keys: a table that lies elsewhere now was moved, not lost."""
+        return any(server["run_id"] == run_id for server in await self._driver.infos("server"))
+
     async def keeps_every_write(self, table: str) -> bool:
         """Say whether the server of a table can't have lost a write that it answered: it is no promoted replica, and
         its append-only file is written before each answer. A store that does not tell counts as one that can."""

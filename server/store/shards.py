@@ -183,8 +183,9 @@ class _Cluster:
                 await _close(self._clients.pop(address))
 
     async def close(self) -> None:
-        with suppress(RedisError, RedisClusterException, OSError):
-            await self._topology.aclose()
+        for kind in ("nodes_cache", "startup_nodes"):  # its own `aclose` does nothing where it ran no command
+            with suppress(RedisError, RedisClusterException, OSError):
+                await self._topology.nodes_manager.aclose(kind)
         for client in self._clients.values():
             await _close(client)
 

@@ -6,7 +6,7 @@ store, and events come out in that order on the bus and in the stream. The owner
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack
 
@@ -32,6 +32,8 @@ SEATS_SHOWN_MAX: Final = 12
 """Tables with more seats tell counts and sums, not each seat."""
 TABLES_PAGE_MAX: Final = 50
 EVENTS_PAGE_MAX: Final = 512
+SEATS_PAGE_MAX: Final = 500
+"""Seats in one read when a node catches up with what it may have missed."""
 FRESH_SEAT_MS: Final = 1_000
 """A seat taken so recently is not taken for a dead node's: that node may be newer than the list of live ones."""
 
@@ -143,6 +145,15 @@ class Seated(NamedTuple):
     connection_before: str
 
 
+class SeatNow(NamedTuple):
+    """A seat as it is: the connection that holds it ('' no seat), and the record of the last round played there (None
+    none)."""
+
+    connection: str
+    stack: int
+    last: dict[str, Any] | None
+
+
 class Leaving(NamedTuple):
     """How a leave went: `gone`, `after_round`, or `open` (cash-out `n` of before must be driven on first)."""
 
@@ -193,6 +204,24 @@ class Tables:
         """Read the next numbered events from the stream, oldest first, at most EVENTS_PAGE_MAX: (seq, bytes)."""
         entries = await self._driver.call("XRANGE", keys.events_key(table), f"({seq}-0", "+", "COUNT", EVENTS_PAGE_MAX)
         return [(int(entry_id.split(b"-")[0]), fields[b"event"]) for entry_id, fields in entries]
+
+    async def seats_now(self, table: str, patrons: Sequence[str]) -> list[SeatNow]:
+        """Read what the seats of these patrons hold; a record is never newer than the stack beside it."""
+        found = []
+        for start in range(0, len(patrons), SEATS_PAGE_MAX):
+            page = patrons[start : start + SEATS_PAGE_MAX]
+            lasts = await self._driver.call("HMGET", keys.last_key(table), *page)
+            stacks = await self._driver.call("HMGET", keys.stacks_key(table), *page)
+            seats = await self._driver.call("HMGET", keys.seats_key(table), *page)
+            found += [
+                SeatNow(
+                    msgpack.unpackb(seat)["connection"] if seat else "",
+                    int(stack or 0),
+                    msgpack.unpackb(last) if last else None,
+                )
+                for seat, stack, last in zip(seats, stacks, lasts, strict=True)
+            ]
+        return found
 
     # --- the owner ----------------------------------------------------------------------------------------------------
 

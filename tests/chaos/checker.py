@@ -153,6 +153,10 @@ def _history(table: str, evidence: Evidence) -> dict[str, list[Message]]:
         for sight in view.sights:
             if view.table == table and sight.kind == "event":
                 by_incarnation.setdefault(sight.incarnation, {})[sight.seq] = sight.body
+    stored = evidence.tables.get(table)
+    if stored is not None:
+        known = by_incarnation.setdefault(stored.incarnation, {})
+        known.update({seq: event for seq, event in stored.stream.items() if seq not in known})
     return {name: [events[seq] for seq in sorted(events)] for name, events in by_incarnation.items()}
 
 
@@ -172,8 +176,11 @@ def _check_shoes(table: str, history: Mapping[str, list[Message]]) -> Iterator[B
     shoes: dict[str, _Shoe] = {}
     for events in history.values():
         shoe: _Shoe | None = None
-        position = 0
+        position, seq = 0, 0
         for event in events:
+            if event["seq"] != seq + 1:  # nobody saw what came between: it may have been another shoe's start
+                shoe = None
+            seq = event["seq"]
             match event["type"]:
                 case "shoe_started":
                     fresh = _Shoe(event["shoe"], event["decks"], event["cards"], event["commitment"])
@@ -296,9 +303,10 @@ class _BetCheck:
     def _collect(self) -> None:
         """Take only what belongs to the life of the table that the store remembers."""
         for act in self._evidence.acts:
-            if self._is_forgotten(act):
-                continue
             stake = self._stake(act.table, act.round, act.patron)
+            if self._is_forgotten(act):
+                stake.is_sure = False
+                continue
             stake.is_sure = stake.is_sure and act.is_decided
             for _, receipt in act.receipts:
                 if receipt["accepted_at_ms"] >= stake.accepted_at_ms:

@@ -185,9 +185,7 @@ class _LineReader:
             act.refusal = message
 
     def _base(self, at_ms: float, snapshot: Message) -> None:
-        view = self.views.setdefault(
-            snapshot["table"], View(self._line.number, self._patron, snapshot["table"])
-        )
+        view = self.views.setdefault(snapshot["table"], View(self._line.number, self._patron, snapshot["table"]))
         view.sights.append(Sight(at_ms, "base", snapshot["incarnation"], snapshot["seq"], snapshot))
 
     def _see(self, at_ms: float, table: str, kind: str, body: Message, seq: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""From what was recorded to milliseconds: how soon after a fault a table went on, and how late its next step came. Pure.
+"""From records to milliseconds: how soon after a fault a table went on, and how late its next step came. Pure.
 
 All instants are this machine's wall clock: nodes, store and seats are on one machine.
 """

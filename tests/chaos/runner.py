@@ -98,14 +98,15 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
     """Play one scenario in a world where everything is up and nobody sits."""
     began = time.monotonic()
     await world.all_up()
+    for node in world.house.nodes:
+        node.listen_anew()
     with recording() as tape:
-        chance = Random(f"{seed} {scenario.name}")  # noqa: S311 - which must be repeatable
+        chance = Random(f"{seed} {scenario.name}")
         stage = Stage(world, tape, chance, scenario.repeats[is_short], is_noisy=is_noisy)
         count = scenario.patrons[is_short]
-        stage.patrons = patrons = Patrons(world.house.url, count, f"{seed} {scenario.name}")
+        stage.patrons = patrons = Patrons(world.house.url, count, f"{seed} {scenario.name}", scenario.buy_in)
         try:
             await patrons.sit_down()
-            await stage.calm()
             await scenario.play(stage)
             if scenario.ends_patrons:
                 await patrons.go()

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import msgpack
 from redis.exceptions import RedisError
 
 from client_sdk.bots.fleet import Fleet
@@ -21,10 +22,10 @@ from server.store import keys
 from tests.chaos.measures import Fault
 from tests.chaos.tape import Tape, now_ms
 from tests.support.house import House, HouseNode, newest
-from tests.support.stores import EVERYSEC, KEPT, ClusterStore, SentinelStore, SingleStore, Store, run
+from tests.support.stores import ClusterStore, SentinelStore, SingleStore, Store, run
 
 TABLES: Final = ("four-deck-1", "punto-banco-1", "red-lounge-1", "royal-1", "stand-off-1")
-BETTING_MS: Final = 800
+BETTING_MS: Final = 600
 CARD_MS: Final = 30
 RESULT_MS: Final = 150
 GRACE_MS: Final = 6_000
@@ -37,8 +38,8 @@ LOOK_S: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Which world a scenario needs. `store`: single, everysec, sentinel or cluster; `workers` of one supervisor instead
-    of separate nodes."""
+    """Which world a scenario needs. `store`: single, sentinel or cluster; `workers` of one supervisor instead of
+    separate nodes."""
 
     store: str = "single"
     nodes: int = 3
@@ -91,9 +92,7 @@ class World:
 def _store(kind: str, directory: Path) -> Store:
     match kind:
         case "single":
-            return SingleStore(directory, KEPT)
-        case "everysec":
-            return SingleStore(directory, EVERYSEC)
+            return SingleStore(directory)
         case "sentinel":
             return SentinelStore(directory)
         case "cluster":
@@ -118,7 +117,7 @@ async def open_world(plot: Plot) -> AsyncIterator[World]:
 class Patrons:
     """Bots that check all that they see, and play on until they are told to come to an end."""
 
-    def __init__(self, url: str, count: int, seed: str) -> None:
+    def __init__(self, url: str, count: int, seed: str, buy_in: int | None = None) -> None:
         orders = Orders(
             url=url,
             patrons=count,
@@ -127,6 +126,7 @@ class Patrons:
             strategy="busy",
             codec="mixed",
             tables=TABLES,
+            buy_in=buy_in,
             presses_ready=False,
             timeout_ms=600_000,
         )
@@ -165,7 +165,9 @@ class Patrons:
     def are_connected(self) -> bool:
         """Whether every one of them has a connection at this moment, and follows its table on it."""
         return all(
-            bot.client is not None and bot.client.is_connected and all(t.is_followed for t in bot.client.tables.values())
+            bot.client is not None
+            and bot.client.is_connected
+            and all(t.is_followed for t in bot.client.tables.values())
             for bot in self.fleet._bots
         )
 
@@ -212,8 +214,23 @@ class Stage:
             self.problems.append(text)
 
     async def some_moment(self) -> None:
-        """Let a random part of a round pass, so that faults fall everywhere."""
+        """Wait until every table is in play, then for a random part of a round, so that faults fall everywhere."""
+        since_ms = max((fault.over_ms or fault.at_ms for fault in self.faults), default=0.0)
+
+        async def all_in_play() -> bool:
+            return {event["table"] for event in self.heard("betting_opened", since_ms)} == set(TABLES)
+
+        await self.until(all_in_play, "every table is in play")
         await asyncio.sleep(self.chance.uniform(0.1, 1.0) * ROUND_MS / 1000)
+
+    async def while_betting(self, left_ms: int) -> None:
+        """Wait until some table takes bets for so much longer."""
+
+        async def is_betting() -> bool:
+            newest = [words[-1].message for words in self.tape.firsts.values()]
+            return any(event.get("closes_at_ms", 0) > now_ms() + left_ms + 50 for event in newest)
+
+        await self.until(is_betting, "a table takes bets")
 
     # --- who has what -------------------------------------------------------------------------------------------------
 
@@ -297,6 +314,14 @@ class Stage:
             return True
 
         return await self.until(all_idle, "every table is idle", GRACE_MS / 1000 + 10)
+
+    async def stream(self, table: str) -> list[dict[str, Any]]:
+        """The numbered events of a table as the store holds them."""
+        key = keys.events_key(table)
+        server = await self.world.store.primary_of(key)
+        async with server.admin() as admin:
+            entries = await run(admin, "XRANGE", key, "-", "+")
+            return [msgpack.unpackb(fields[b"event"]) for _, fields in entries]
 
     async def connected_seats(self) -> int:
         """How many seats count as connected, over all tables."""

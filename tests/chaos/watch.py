@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Final
 
 from redis.exceptions import RedisError
 
 from server.store import keys
-from tests.support.stores import Store
+from tests.support.stores import Store, ValkeyServer, run
 
 LOOK_S: Final = 0.005
 
@@ -36,24 +36,20 @@ class OwnerWatch:
 
 @asynccontextmanager
 async def watching_owners(store: Store, tables: Sequence[str]) -> AsyncIterator[OwnerWatch]:
-    """Watch for the length of the block; for a store of one server."""
-    watch = OwnerWatch()
-    (server,) = await store.primaries()
+    """Watch for the length of the block; every table stays on its server meanwhile."""
+    watch, is_over = OwnerWatch(), asyncio.Event()  # no cancelling: the library may lose it
 
-    async def look() -> None:
+    async def look(table: str, server: ValkeyServer) -> None:
         async with server.admin() as admin:
-            while True:
-                for table in tables:
-                    try:
-                        owner = await admin.hget(keys.table_key(table), "owner")  # type: ignore[misc]
-                    except (RedisError, OSError):
-                        continue
-                    watch.see(table, bool(owner), monotonic())
+            while not is_over.is_set():
+                with suppress(RedisError, OSError):
+                    watch.see(table, bool(await run(admin, "HGET", keys.table_key(table), "owner")), monotonic())
                 await asyncio.sleep(LOOK_S)
 
-    task = asyncio.create_task(look())
+    servers = {table: await store.primary_of(keys.table_key(table)) for table in tables}
+    tasks = [asyncio.create_task(look(table, server)) for table, server in servers.items()]
     try:
         yield watch
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        is_over.set()
+        await asyncio.gather(*tasks)

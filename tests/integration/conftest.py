@@ -49,3 +49,11 @@ def brisk_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A second shared node with rounds of less than half a second, for tests of many rounds."""
     with running_node(tmp_path_factory.mktemp("brisk"), betting_ms=300, card_ms=10, result_ms=50) as running:
         yield running.url
+
+
+@pytest.fixture(scope="session")
+def hasty_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A third shared node: two seats at a table, and a lost seat waits for less than a second."""
+    flags = {"betting_ms": 300, "card_ms": 10, "result_ms": 50, "grace_ms": 700, "seats_max": 2}
+    with running_node(tmp_path_factory.mktemp("hasty"), **flags) as running:
+        yield running.url

@@ -36,6 +36,7 @@ async def node_on(data: Path) -> AsyncIterator[NodeProcess]:
         yield node
     finally:
         await asyncio.to_thread(node.stop)
+        print("".join(node.output))
 
 
 def audit(data: Path) -> dict[str, int]:
@@ -74,9 +75,9 @@ async def play_through(
             await asyncio.gather(*(bettor.come_back() for bettor in bettors))
         else:
             await asyncio.gather(*(goes_on(bettor) for bettor in bettors))
-            for task in playing:
-                task.cancel()
-            await asyncio.wait(playing)
+            for bettor in bettors:
+                bettor.is_resting = True
+            await asyncio.gather(*playing)
     rounds_before = {bettor: bettor.client.round[bettor.table] for bettor in bettors}
     for bettor in bettors:
         await bettor.client.until(lambda bettor=bettor: bettor.client.round[bettor.table] > rounds_before[bettor])  # type: ignore[misc]

@@ -32,6 +32,7 @@ class Bettor:
         """round -> what lay on the spots by the last good receipt."""
         self.unsure: dict[int, list[dict[str, object]]] = defaultdict(list)
         """round -> requests sent whose answer was lost."""
+        self.is_resting = False
         self._position: tuple[str, int] = ("", 0)
 
     async def arrive(self) -> Self:
@@ -82,9 +83,10 @@ class Bettor:
             requests.clear()
 
     async def play(self) -> None:
-        """Bet at random in every round until the connection ends."""
+        """Bet at random in every round until the connection ends, or until it is to rest."""
         client, house = self.client, plain_rules.HOUSES[self.table]
-        while True:
+        self.is_resting = False
+        while not self.is_resting:
             try:
                 number = await client.betting(self.table)
                 spots = list(house.spots)

@@ -40,6 +40,7 @@ class HouseNode(NodeProcess):
         given = {**FAST, "log-level": "info", **flags, "store": store_url}
         super().__init__(data, port=free_port(), flags=given)
         self.name = name
+        self._heard = 0
 
     def __repr__(self) -> str:
         return f"<HouseNode {self.name} port={self.port} {'running' if self.is_running else 'down'}>"
@@ -105,8 +106,12 @@ class HouseNode(NodeProcess):
         return [Claim(match[2], int(match[3]), self.name, _at_ms(match[1])) for _, match in found if match]
 
     def said(self, event: str) -> list[str]:
-        """The lines of its log with this event."""
-        return [line for line in list(self.output) if f" {event} " in f"{line.rstrip()} "]
+        """The lines of its log with this event since `listen_anew`."""
+        return [line for line in self.output[self._heard :] if f" {event} " in f"{line.rstrip()} "]
+
+    def listen_anew(self) -> None:
+        """Let `said` tell only what comes from now on."""
+        self._heard = len(self.output)
 
     def worker_pids(self) -> list[int]:
         """The workers of a supervisor, by process id."""

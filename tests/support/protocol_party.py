@@ -206,6 +206,7 @@ class Table:
         """Believe a snapshot; what was seen of the shoe that is still open is kept for its check."""
         self.incarnation: str = snapshot["incarnation"]
         self.seq: int = snapshot["seq"]
+        self.at_ms: int = snapshot["at_ms"]
         self.rules: Message = snapshot["rules"]
         self.phase: str = snapshot["phase"]
         self.round: int = snapshot["round"]
@@ -354,31 +355,20 @@ class Table:
 class Seat:
     """The own seat: what each act must do to it (section 8) and what a result must bring (section 9)."""
 
-    def __init__(self, view: Message) -> None:
-        self.lays: list[Bets] = []
-        """What each act that laid something put down and what still lies of it, oldest first."""
-        self.traced = True
-        """Whether `lays` is that in truth: a snapshot tells the sums only, and then nobody can foresee an `undo`."""
-        self.round: int | None = None
-        """The round in which `lays` lie, where a receipt told it; an `OwnSeat` does not."""
-        self.missed: tuple[int, Bets, int] | None = None
-        """Round, bets and stack in front of results that did not come, because the line was lost before."""
-        self.take(view)
-
-    def take(self, view: Message) -> None:
-        """Believe an `OwnSeat`; how its bets came about stays known where they are the same."""
-        if self.round is not None and view["last_round"] == self.round:
-            self.missed = (self.round, self.bets, self.stack)
+    def __init__(self, view: Message, round_of_bets: int | None) -> None:
         self.stack: int = view["stack"]
         self.ready: bool = view["ready"]
         self.leaving: bool = view["leaving"]
         self.last_bets: Bets = view["last_bets"]
         self.last_round: int | None = view["last_round"]
+        self.last_outcome: str | None = view["last_outcome"]
         self.last_results: Message | None = view["last_results"]
-        if view["bets"] != self.bets:
-            self.lays = [view["bets"]]
-            self.traced = not view["bets"]
-            self.round = None
+        self.lays: list[Bets] = [view["bets"]] if view["bets"] else []
+        """What each act that laid something put down and what still lies of it, oldest first."""
+        self.traced = not view["bets"]
+        """Whether `lays` is that in truth: a snapshot tells the sums only, and then nobody can foresee an `undo`."""
+        self.round = round_of_bets if view["bets"] else None
+        """The round in which `lays` lie."""
 
     @property
     def bets(self) -> Bets:
@@ -391,8 +381,9 @@ class Seat:
 
     def compare(self, view: Message) -> None:
         """What the house says of the seat must be what follows from the acts and results."""
-        for field in ("stack", "ready", "bets", "last_bets", "last_round", "last_results"):
+        for field in ("stack", "bets", "last_bets", "last_round", "last_outcome", "last_results"):
             same(f"{field} of the seat", view[field], getattr(self, field))
+        self.ready, self.leaving = view["ready"], view["leaving"]
 
     def after(self, act: Message, minimum: int) -> list[Bets]:
         """What lies after an act that is accepted."""
@@ -424,37 +415,32 @@ class Seat:
             self.lays = [receipt["bets"]]
         else:
             self.lays = self.after(act, minimum)
-        self.round = act["round"] if self.lays else None
         self.ready = act["type"] == "ready"
+        self.round = act["round"] if self.lays else None
         self.stack += before - sum(self.bets.values())
         for field in ("bets", "stack", "ready"):
             same(f"{field} after {act['type']}", receipt[field], getattr(self, field))
 
     def paid(self, results: Message, rules: Message) -> None:
-        """Check each payout and take them onto the stack."""
-        if self.last_round == results["round"]:  # `you` of a later reply has told it before
+        """The private `results`: check each payout and take them onto the stack."""
+        if self.last_round == results["round"]:  # `you` in a reply has told them before
             same("results", results["bets"], self.last_results)
             return
+        self._settle(results["round"], results["outcome"], results["bets"], rules)
+        same("stack after the results", results["stack"], self.stack)
+
+    def catch_up(self, view: Message, rules: Message) -> None:
+        """An `OwnSeat` that may hold results which did not come: check them in the same way."""
+        if self.round is not None and view["last_round"] == self.round:
+            self._settle(self.round, view["last_outcome"], view["last_results"], rules)
+
+    def _settle(self, number: int, outcome: str | None, said: Message | None, rules: Message) -> None:
         bets = self.bets
-        self.stack = self._check(bets, self.stack, results["outcome"], rules, results["bets"], results["stack"])
-        self.lays, self.traced, self.ready, self.round = [], True, False, None
-        self.last_bets, self.last_round, self.last_results = bets, results["round"], results["bets"]
-
-    def catch_up(self, table: Table) -> None:
-        """Check results that were missed as soon as the events tell their outcome."""
-        if self.missed is not None and self.missed[0] == table.round and table.phase == "settling":
-            _, bets, stack = self.missed
-            self.missed = None
-            self._check(bets, stack, table.outcome, table.rules, self.last_results, self.stack)
-
-    def _check(
-        self, bets: Bets, stack: int, outcome: str | None, rules: Message, said: Message | None, said_stack: int
-    ) -> int:
         lines = {spot: settled_bet(spot, stake, outcome, rules) for spot, stake in bets.items()}
-        same("results", said, lines)
-        stack += sum(line["payout"] for line in lines.values())
-        same("stack after the results", said_stack, stack)
-        return stack
+        same(f"results of round {number}", said, lines)
+        self.stack += sum(line["payout"] for line in lines.values())
+        self.lays, self.traced, self.round = [], True, None
+        self.last_bets, self.last_round, self.last_outcome, self.last_results = bets, number, outcome, lines
 
 
 # --- One patron -----------------------------------------------------------------------------------------------------
@@ -528,17 +514,19 @@ class Party:
 
     async def hello(self) -> Message:
         """A new guest the first time, the same patron from then on."""
-        who = {"name": self.name} if self.token is None else {"token": self.token}
-        said = await self.ask("hello", **who, bot=True, client="protocol party")
+        name = self.name if self.token is None else None
+        said = await self.ask("hello", name=name, token=self.token, bot=True, client="protocol party")
         same("protocol", said["protocol"], 1)
-        if self.token is None:
-            self.token, self.patron, self.wallet = said["token"], said["patron"], said["wallet"]
-        else:
-            same("identity", (said["token"], said["patron"]), (None, self.patron))
+        same("a token for somebody who has none", said["token"] is not None, self.token is None)
+        self.token = said["token"] or self.token
+        if self.patron is None:
+            self.patron, self.wallet = said["patron"], said["wallet"]
+        same("patron", said["patron"], self.patron)
         return said
 
-    async def arrive(self) -> Message:
-        """Connect and say hello."""
+    async def arrive(self, token: str | None = None) -> Message:
+        """Connect and say hello; with the token of another party, as the same patron."""
+        self.token = token or self.token
         await self.connect()
         return await self.hello()
 
@@ -547,6 +535,16 @@ class Party:
         if self._line is not None:
             await self._line.close()
             self._line = None
+
+    async def go(self) -> None:
+        """Give up the seats that it holds, as far as the line still stands, and hang up."""
+        if self._line is not None:
+            try:
+                for name in list(self.seats):
+                    await self.ask("leave", table=name)
+            except (ConnectionClosed, Refused):
+                pass
+            await self.hang_up()
 
     async def close_code(self) -> int:
         """Read until the node has closed the line; returns its code."""
@@ -577,7 +575,7 @@ class Party:
 
     # --- Requests and replies
 
-    async def send(self, kind: str, *, request_id: str | None = None, **fields: object) -> str:
+    async def send(self, kind: str, request_id: str | None = None, **fields: object) -> str:
         """Send a request and return its id; the reply is for `reply_to`."""
         self._requests += 1
         request_id = request_id or f"{self._prefix}-{self._requests}"
@@ -593,9 +591,9 @@ class Party:
             raise Refused(reply)
         return reply
 
-    async def ask(self, kind: str, *, request_id: str | None = None, **fields: object) -> Message:
+    async def ask(self, kind: str, request_id: str | None = None, **fields: Any) -> Message:
         """Send a request and wait for its good answer."""
-        reply = await self.reply_to(await self.send(kind, request_id=request_id, **fields))
+        reply = await self.reply_to(await self.send(kind, request_id, **fields))
         acts = ("place", "undo", "clear", "rebet", "double", "ready")
         whole("ok to an act" if kind in acts else f"ok to {kind}", reply)
         return reply
@@ -632,10 +630,12 @@ class Party:
                 return tables
 
     async def join(self, name: str, buy_in: int = 0) -> Table:
-        """Sit down, take the own seat up again, or add chips."""
+        """Sit down, take the own seat over, or add chips."""
         reply = await self.ask("join", table=name, buy_in=buy_in)
         same("wallet after the buy-in", reply["wallet"], self.wallet - buy_in)
         self.wallet -= buy_in
+        if name in self.seats:
+            self.seats[name].stack += buy_in
         self._arrived(name, reply)
         return self.tables[name]
 
@@ -645,10 +645,12 @@ class Party:
         return self.tables[name]
 
     async def resume(self, name: str) -> bool:
-        """After a new line: go on where the last event was applied; says whether the node could."""
-        known = self.tables[name]
+        """On a new line: go on where the last event was applied; says whether the node could."""
+        known, seat = self.tables[name], self.seats[name]
         reply = await self.ask("join", table=name, incarnation=known.incarnation, seq=known.seq)
-        same("wallet", reply["wallet"], self.wallet)
+        if reply["wallet"] != self.wallet:  # it was away for too long: this is a new seat
+            seat.catch_up(reply["you"], known.rules)
+            self._freed(name, reply["wallet"])
         self._arrived(name, reply)
         return bool(reply["resumed"])
 
@@ -663,10 +665,10 @@ class Party:
             self._freed(name, reply["wallet"])
         return reply
 
-    async def act(self, name: str, verb: str, **fields: object) -> Message:
+    async def act(self, name: str, verb: str, **fields: Any) -> Message:
         """One act in the present round, its receipt compared with what it must do."""
         table = self.tables[name]
-        act = {"round": table.round, **fields}
+        act: Message = {"round": table.round, **fields}
         receipt = await self.ask(verb, table=name, **act)
         same("round of the receipt", receipt["round"], act["round"])
         self.seats[name].acted({"type": verb, **act}, table.rules["minimum"], receipt)
@@ -690,36 +692,31 @@ class Party:
 
     def _arrived(self, name: str, reply: Message, *, holds: bool = True) -> None:
         """The reply to `join` or `watch`: a snapshot, or the promise of the events after the known number."""
-        known = self.tables.get(name)
-        if reply["resumed"]:
-            if known is None:
-                raise Contradiction(f"{name} was never known and is resumed")
+        if not reply["resumed"]:
+            self._replace(reply["snapshot"])
+        elif name not in self.tables:
+            raise Contradiction(f"{name} was never known and is resumed")
+        else:
             same("snapshot of what is resumed", reply["snapshot"], None)
-        else:
-            self._replace(known, reply["snapshot"])
         self._own(name, reply["you"] if holds else None)
-        if holds and name in self.seats:
-            self.seats[name].catch_up(self.tables[name])
 
-    def _replace(self, known: Table | None, snapshot: Message) -> None:
-        if known is not None and known.incarnation == snapshot["incarnation"]:
-            if snapshot["seq"] < known.seq:
-                return
-            if snapshot["seq"] == known.seq:
-                known.compare(snapshot)
-                return
-        if known is not None:
-            known.replace(snapshot)
-        else:
+    def _replace(self, snapshot: Message) -> None:
+        known = self.tables.get(snapshot["table"])
+        if known is None:
             self.tables[snapshot["table"]] = Table(snapshot)
+        elif (known.incarnation, known.seq) == (snapshot["incarnation"], snapshot["seq"]):
+            known.compare(snapshot)
+        elif known.incarnation != snapshot["incarnation"] or known.seq < snapshot["seq"]:
+            known.replace(snapshot)
 
     def _own(self, name: str, you: Message | None) -> None:
         if you is None:
             self.seats.pop(name, None)
-        elif name in self.seats:
-            self.seats[name].take(you)
+        elif name not in self.seats:
+            self.seats[name] = Seat(you, self.tables[name].round)
         else:
-            self.seats[name] = Seat(you)
+            self.seats[name].catch_up(you, self.tables[name].rules)
+            self.seats[name].compare(you)
 
     def _freed(self, name: str, wallet: int | None) -> None:
         self.wallet += self.seats.pop(name).stack
@@ -729,25 +726,32 @@ class Party:
         kind, name = event["type"], table.name
         seat = self.seats.get(name)
         if "seq" in event:
-            if not table.apply(event) or seat is None:
-                return
-            seat.catch_up(table)
-            if seat.round == table.round and kind == "betting_closed":
-                for spot, chips in seat.bets.items():
-                    if event["totals"].get(spot, 0) < chips:
-                        raise Contradiction(f"{chips} on {spot} are not in the final sums: {event}")
-            if seat.round == table.round and kind == "round_settled":
-                raise Contradiction(f"{event} before the results of {seat.bets}")
-        elif kind == "results" and seat is not None:
-            same("results after round_decided", table.phase, "settling")
-            same("round and outcome of the results", (event["round"], event["outcome"]), (table.round, table.outcome))
-            seat.paid(event, table.rules)
+            if table.apply(event) and seat is not None:
+                self._seen_from(seat, table, event)
         elif kind == "crowd":
             table.crowd = event["crowd"]
         elif kind == "snapshot":
-            self._replace(table, event["snapshot"])
+            self._replace(event["snapshot"])
             self._own(name, event["snapshot"]["you"] if seat is not None else None)
         elif kind == "seat_taken_over":
             self.seats.pop(name, None)
         elif kind == "seat_freed" and seat is not None:
             self._freed(name, event["wallet"])
+        elif kind == "results" and seat is not None:
+            same("phase in which results come", table.phase, "settling")
+            same("round and outcome of the results", (event["round"], event["outcome"]), (table.round, table.outcome))
+            seat.paid(event, table.rules)
+
+    def _seen_from(self, seat: Seat, table: Table, event: Message) -> None:
+        """What a numbered event must say to somebody who has bets in its round."""
+        kind = event["type"]
+        if kind == "betting_opened":
+            seat.ready = False
+        elif kind == "round_decided" and seat.last_round == table.round:
+            same("outcome of results that were told before", seat.last_outcome, table.outcome)
+        elif kind == "betting_closed" and seat.round == table.round:
+            for spot, chips in seat.bets.items():
+                if event["totals"].get(spot, 0) < chips:
+                    raise Contradiction(f"{chips} on {spot} are not in the final sums: {event}")
+        elif kind == "round_settled" and seat.round == table.round:
+            raise Contradiction(f"{event} comes before the results of {seat.bets}")

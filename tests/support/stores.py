@@ -74,7 +74,7 @@ async def until(condition: Callable[[], Awaitable[Any]], what: str, timeout_s: f
 
 async def run(client: Redis, *words: str | int | bytes) -> Any:
     """Run one command, whatever it is."""
-    return await client.execute_command(*words)  # type: ignore[no-untyped-call]
+    return await client.execute_command(*words)
 
 
 class ValkeyServer:

@@ -127,14 +127,18 @@ async def test_the_same_epoch_number_on_another_node_is_fenced(tables: Tables, l
     assert await ledger.contents() == before
 
 
-async def test_renew_keeps_the_lease_and_tells_the_seq(driver: Driver, tables: Tables, owner: Owner) -> None:
+async def test_renew_keeps_the_lease_and_tells_the_seq(
+    driver: Driver, tables: Tables, ledger: Ledger, owner: Owner
+) -> None:
     subscription = Subscription(driver)
     await subscription.add(owner.table)
     await owner.open_betting()
     await owner.seat("a")
     await owner.seat("b")
     await tables.go_away(owner.table, "b", "c-b")
+    await cast("Any", ledger.raw.hset(owner.key, "lease_until_ms", "1"))
     pulse = await tables.renew(owner.table, owner.lease)
+    assert await refusal_of(tables.claim(owner.table, "other", LEASE_MS)) == "OWNED"
     assert (pulse.seated, pulse.connected, pulse.all_ready) == (2, 1, False)
     assert pulse.touched == 3
     assert 0 <= pulse.now_ms - pulse.last_join_at_ms < 5_000
@@ -179,6 +183,8 @@ async def test_commit_refusals_in_their_order_change_nothing(tables: Tables, led
     behind = Change(replace(behind.state, seq=1, position=5), behind.events)
     before = await ledger.contents()
     for verb in (tables.commit, tables.open_betting):
+        with pytest.raises(OutOfStep):
+            await verb(owner.table, owner.lease._replace(incarnation="older"), told(owner))
         for change in (ahead, behind):
             with pytest.raises(Fenced):
                 await verb(owner.table, owner.lease._replace(epoch=7, incarnation="older"), change)

@@ -230,6 +230,30 @@ async def test_a_buy_in_that_stopped_anywhere_is_driven_on_by_the_next_one(
 
 
 @pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_chips_on_their_way_arrive_with_the_next_seat(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    """Also where the patron comes back without buying in."""
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    faulty.arm(Fault(run, mode))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).sit_down(owner.table, sitter("p"), "r1", 300)
+    stack = 0 if run == 0 and mode != "after" else 300
+    for _ in range(2):
+        assert (await cashier.sit_down(owner.table, sitter("p", "c2"), "r2", 0)).stack == stack
+        assert await cashier.balance("p") == 1_000 - stack
+    await faulty.let_late_runs_through()
+    await ledger.check_all([owner.table], ["p"])
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
 async def test_a_refused_buy_in_that_stopped_anywhere_gives_the_money_back_once(
     faulty: FaultyDriver,
     wallets: Wallets,

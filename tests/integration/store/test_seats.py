@@ -179,6 +179,7 @@ async def test_a_seat_whose_node_was_only_slow_comes_back(tables: Tables, ledger
     await age_seats(ledger, owner.table)
     assert await tables.clear_dead_seats(owner.table, []) == 1
     lying = await ledger.contents()
+    assert not await tables.go_away(owner.table, "p", "c-p"), "it is away already"
     assert not await tables.come_back(owner.table, "p", NODE, "other")
     assert await ledger.contents() == lying
     assert await tables.come_back(owner.table, "p", "node-2", "c-p")
@@ -240,6 +241,17 @@ async def test_leave_refusals_in_their_order_change_nothing(tables: Tables, ledg
     before = await ledger.contents()
     assert await refusal_of(tables.leave(owner.table, "p", "other")) == "SEAT_TAKEN_OVER"
     assert await ledger.contents() == before
+
+
+async def test_a_leaver_takes_its_readiness_along(tables: Tables, ledger: Ledger, owner: Owner) -> None:
+    """Or it would stand for a seat that is not ready."""
+    for patron in ("p", "q"):
+        await owner.seat(patron, 500)
+    await owner.open_betting()
+    await owner.act("p", "ready")
+    await tables.leave(owner.table, "p", "c-p")
+    assert not (await tables.renew(owner.table, owner.lease)).all_ready
+    await ledger.check(owner.table)
 
 
 async def test_an_empty_stack_leaves_without_a_transfer(tables: Tables, ledger: Ledger, owner: Owner) -> None:

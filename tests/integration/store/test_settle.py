@@ -54,12 +54,12 @@ async def stack_of(tables: Tables, owner: Owner, patron: str) -> int:
 async def test_refusals_in_their_order_change_nothing(tables: Tables, ledger: Ledger) -> None:
     owner = await decided(tables, ledger, {"a": {"player": 10}, "b": {"tie": 5, "player": 10}}, Outcome.PLAYER)
     good = {line.patron: line for line in await owner.settlements()}
-    wrong = good["b"]._replace(stake=14)
+    wrong, too_much = good["b"]._replace(stake=14), good["b"]._replace(stake=16)
     before = await ledger.contents()
     with pytest.raises(Fenced):
         await tables.settle(owner.table, owner.lease._replace(epoch=9), 99, [wrong])
     assert await refusal_of(tables.settle(owner.table, owner.lease, 99, [wrong])) == "ROUND_OVER"
-    for chunk in ([wrong], [good["a"], wrong], [wrong, good["a"]], [good["b"], wrong]):
+    for chunk in ([wrong], [too_much], [good["a"], wrong], [wrong, good["a"]], [good["b"], wrong]):
         with pytest.raises(Refused) as refused:
             await owner.settle(chunk)
         assert refused.value.code == "STAKE_DIFFERS"

@@ -1,0 +1,208 @@
+"""The front door: plain HTTP beside the handshake, and those who come in only half-way."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Subprotocol
+
+from tests.support.node_process import FAST, NodeProcess
+from tests.support.raw_client import RawClient
+
+
+@pytest.fixture(scope="module")
+def impatient_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A node that waits a second for a handshake and for a hello."""
+    data = tmp_path_factory.mktemp("impatient")
+    node = NodeProcess(data, flags=FAST, module="tests.support.impatient_node").start()
+    yield node.url
+    node.stop()
+
+
+async def ask(url: str, *lines: str) -> tuple[int, dict[str, str], str]:
+    """Send one plain HTTP request; returns status, headers (lower case) and body."""
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    answer = (await asyncio.wait_for(reader.read(), 5)).decode()
+    writer.close()
+    await writer.wait_closed()
+    head, _, body = answer.partition("\r\n\r\n")
+    status, *headers = head.split("\r\n")
+    named = dict(line.split(": ", 1) for line in headers)
+    return int(status.split()[1]), {name.lower(): value for name, value in named.items()}, body
+
+
+def get(path: str) -> tuple[str, ...]:
+    """The lines of a plain request."""
+    return f"GET {path} HTTP/1.1", "Host: punto", "Connection: close"
+
+
+async def test_plain_http_is_answered(node_url: str) -> None:
+    """BL-155 too: nothing of a game is told there."""
+    for path, status, part in (
+        ("/healthz", 200, "ok"),
+        ("/readyz", 200, "ready"),
+        ("/readyz?verbose=1", 200, "ready"),
+        ("/", 200, "punto.v1.msgpack"),
+        ("/nothing", 404, "not found"),
+        ("/healthz/more", 404, "not found"),
+        ("/%2e%2e/etc/passwd", 404, "not found"),
+        ("/" + "x" * 4_000, 404, "not found"),
+    ):
+        found, headers, body = await ask(node_url, *get(path))
+        assert (found, part in body) == (status, True), path
+        assert headers["content-type"] == "text/plain; charset=utf-8"
+        assert int(headers["content-length"]) == len(body.encode())
+        assert headers.get("server", "punto") == "punto"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("POST / HTTP/1.1", "Host: punto", "Content-Length: 2", "", "{}"),
+        ("GET / HTTP/9.9", "Host: punto"),
+        ("nonsense",),
+        ("GET / HTTP/1.1", "Host: punto", "X: " + "y" * 100_000),
+        ("GET / HTTP/1.1", *(f"X{n}: y" for n in range(1_000))),
+        ("GET / HTTP/1.1", "Host: punto", "Upgrade: websocket", "Connection: Upgrade"),
+        ("GET / HTTP/1.1", "Host: punto", "Upgrade: h2c", "Connection: Upgrade"),
+    ],
+    ids=lambda lines: str(lines[0]) + (f" +{len(lines)}" if len(lines) > 2 else ""),
+)
+async def test_what_is_no_request_of_ours_ends_in_an_error(node_url: str, lines: tuple[str, ...]) -> None:
+    where = urlsplit(node_url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    try:
+        answer = await asyncio.wait_for(reader.read(), 5)
+    except ConnectionError:
+        answer = b""
+    writer.close()
+    assert answer == b"" or answer.split()[1][:1] == b"4", answer[:200]
+    async with await RawClient.arrive(node_url):
+        pass
+
+
+@pytest.mark.parametrize("offered", [[], ["chat"], ["punto.v2.msgpack"], ["punto.v1"]])
+async def test_without_one_of_our_subprotocols_nobody_gets_in(node_url: str, offered: list[str]) -> None:
+    """400, and a sentence that says what to offer."""
+    subprotocols = [Subprotocol(name) for name in offered] or None
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(node_url, subprotocols=subprotocols, proxy=None)
+    response = refused.value.response
+    assert response.status_code == 400
+    assert b"punto.v1.msgpack" in (response.body or b"")
+    assert b"punto.v1.json" in (response.body or b"")
+
+
+async def test_the_first_of_ours_that_is_offered_is_taken(node_url: str) -> None:
+    for offered, taken in (
+        (["chat", "punto.v1.json"], "punto.v1.json"),
+        (["punto.v1.json", "punto.v1.msgpack"], "punto.v1.msgpack"),
+    ):
+        async with connect(node_url, subprotocols=[Subprotocol(name) for name in offered], proxy=None) as websocket:
+            assert websocket.subprotocol == taken
+
+
+async def test_readiness_follows_the_store(tmp_path: Path) -> None:
+    """A node whose store stands still is alive but not ready; back again it is ready, and deals."""
+    import os
+    import signal
+
+    node = NodeProcess(tmp_path / "data")
+    await asyncio.to_thread(node.start)
+    (store,) = node.children()
+
+    async def until(status: int) -> None:
+        async with asyncio.timeout(10):
+            while (await ask(node.url, *get("/readyz")))[0] != status:
+                await asyncio.sleep(0.05)
+
+    await until(200)
+    os.kill(store, signal.SIGSTOP)
+    try:
+        await until(503)
+        assert (await ask(node.url, *get("/healthz")))[0] == 200
+    finally:
+        os.kill(store, signal.SIGCONT)
+    await until(200)
+    async with await RawClient.arrive(node.url) as client:
+        await client.join("royal-1", 100)
+        await client.next("round_settled", table="royal-1")
+    assert await asyncio.to_thread(node.stop) == 0
+
+
+# --- half-way in ------------------------------------------------------------------------------------------------------
+
+
+async def test_idle_lines_do_not_slow_a_round(arrive, node_url: str) -> None:
+    """BL-125: two hundred TCP connections that say nothing, or half a request; rounds and new patrons are as quick as
+    without them."""
+    table = "royal-1"
+    where = urlsplit(node_url)
+    player = await arrive(node_url, "Player")
+    await player.join(table, 10_000)
+    with ExitStack() as lines:
+        for n in range(200):
+            line = lines.enter_context(socket.create_connection((where.hostname, where.port)))
+            if n % 2:
+                line.send(b"GET / HTTP/1.1\r\nHost: pun")
+        await player.next("betting_opened", table=table)
+        for _ in range(2):
+            number = await player.betting(table)
+            started_s = time.monotonic()
+            await player.place(table, "player", 100)
+            assert time.monotonic() - started_s < 0.2
+            settled = await player.next("round_settled", table=table, round=number)
+            opened = player.seen("betting_opened", table=table, round=number)
+            if opened:
+                assert settled["next_at_ms"] - opened[0]["opened_at_ms"] < 1_300
+        started_s = time.monotonic()
+        await arrive(node_url, "Newcomer")
+        assert time.monotonic() - started_s < 0.5
+
+
+async def test_who_does_not_finish_is_shown_out(impatient_url: str) -> None:
+    """No handshake, half a handshake, no hello, or a hello that never becomes one: each line ends within its time."""
+    where = urlsplit(impatient_url)
+
+    async def half(data: bytes) -> float:
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        started_s = time.monotonic()
+        writer.write(data)
+        try:
+            await asyncio.wait_for(reader.read(), 5)
+        except ConnectionError:
+            pass
+        writer.close()
+        return time.monotonic() - started_s
+
+    async def silent() -> int | None:
+        client = await RawClient.open(impatient_url)
+        return await client.closed(5)
+
+    async def asks_without_hello() -> int | None:
+        client = await RawClient.open(impatient_url)
+        for _ in range(3):
+            assert (await client.ask("list_tables"))["name"] == "HELLO_FIRST"
+        return await client.closed(5)
+
+    async def stays() -> None:
+        client = await RawClient.arrive(impatient_url)
+        await asyncio.sleep(2)
+        assert (await client.call("ping"))["at_ms"] > 0
+        await client.close()
+
+    nothing, part, first, second, _ = await asyncio.gather(
+        half(b""), half(b"GET / HTTP/1.1\r\nHost: pun"), silent(), asks_without_hello(), stays()
+    )
+    assert max(nothing, part) < 3
+    assert (first, second) == (4101, 4101)

@@ -1,0 +1,153 @@
+"""Who does not read is not waited for: others are served on time, memory stays bounded, and the slow one is brought level
+again or cut."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.node_process import FAST, NodeProcess
+from tests.support.raw_client import JSON, MSGPACK, CallRefused, RawClient, assert_gapless
+
+SMALL_BYTES = 4_096
+FLOOD = 400
+"""So many lobby pages (some 3 KB each) fill every buffer on the way, the server's own half megabyte included."""
+DELAY_S_MAX = 0.1
+
+
+@pytest.fixture
+async def impatient(tmp_path: Path) -> AsyncIterator[NodeProcess]:
+    """A node of its own that pings, drains and gives up within a second or two."""
+    flags = {**FAST, "betting-ms": 300, "card-ms": 10, "result-ms": 50, "grace-ms": 500}
+    node = NodeProcess(tmp_path / "data", flags=flags, module="tests.support.impatient_node")
+    await asyncio.to_thread(node.start)
+    yield node
+    await asyncio.to_thread(node.stop)
+
+
+async def flood(client: RawClient) -> list[asyncio.Future[dict[str, object]]]:
+    """Stop reading and ask for more than any buffer holds."""
+    client.pause_reading()
+    return [await client.begin("list_tables") for _ in range(FLOOD)]
+
+
+def delays_s(clients: list[RawClient], table: str) -> list[float]:
+    """How long each numbered event took from the first of these clients to the last."""
+    arrived: dict[int, list[float]] = {}
+    for client in clients:
+        for event, at_s in zip(client.events, client.heard_at_s, strict=True):
+            if "seq" in event and event["table"] == table:
+                arrived.setdefault(event["seq"], []).append(at_s)
+    return sorted(max(times) - min(times) for times in arrived.values() if len(times) == len(clients))
+
+
+def resident_bytes(node: NodeProcess) -> int:
+    """What the node has in memory."""
+    status = Path(f"/proc/{node.pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+
+async def test_a_slow_reader_delays_nobody_and_is_brought_level(arrive, node_url: str) -> None:
+    """BL-108, BL-110: its seat stops reading for three rounds; five others feel nothing; reading again it finds every
+    answer, then a snapshot, and goes on from there without a gap."""
+    table = "punto-banco-1"
+    others = [await arrive(node_url, f"Other {n}", subprotocol=(MSGPACK, JSON)[n % 2]) for n in range(5)]
+    slow = await arrive(node_url, "Slow", receive_bytes=SMALL_BYTES)
+    for client in (*others, slow):
+        await client.join(table, 10_000)
+    await others[0].next("betting_opened", table=table)
+    answers = await flood(slow)
+    first = others[0].round[table]
+    for client in others:
+        await client.until(lambda client=client: client.seen("round_settled", table=table, round=first + 2))
+        starts = [event["opened_at_ms"] for event in client.seen("betting_opened", table=table)]
+        assert all(later - earlier < 1_300 for earlier, later in pairwise(starts))
+    delays = delays_s(others, table)
+    assert delays[int(len(delays) * 0.99)] < DELAY_S_MAX, delays[-5:]
+    slow.go_on_reading()
+    replies = await asyncio.wait_for(asyncio.gather(*answers), 20)
+    assert {reply["type"] for reply in replies} == {"ok"}
+    snapshot = await slow.next("snapshot", table=table)
+    assert snapshot["reason"] == "behind"
+    assert snapshot["snapshot"]["you"]["stack"] == 10_000
+    number = await slow.betting(table)
+    await slow.place(table, "tie", 100)
+    await slow.next("results", table=table, round=number)
+    events = slow.numbered(table)
+    seq = snapshot["snapshot"]["seq"]
+    assert_gapless([event for event in events if event["seq"] > seq], seq)
+    before = [event["seq"] for event in events if event["seq"] <= seq]
+    assert before == list(range(before[0], before[0] + len(before))) if before else True
+
+
+async def test_who_never_reads_is_cut_and_its_seat_is_freed(arrive, impatient: NodeProcess) -> None:
+    """BL-109: cut within the stated time; the seat is held for its grace, then the chips go home."""
+    table = "royal-1"
+    other = await arrive(impatient.url, "Other")
+    deaf = await arrive(impatient.url, "Deaf", receive_bytes=SMALL_BYTES)
+    await other.join(table, 1_000)
+    await deaf.join(table, 1_000)
+    deaf.joined.clear()
+    await flood(deaf)
+    async with asyncio.timeout(8):
+        while (await other.call("watch", table=table))["snapshot"]["crowd"]["seated"] == 2:
+            await asyncio.sleep(0.05)
+    deaf.go_on_reading()
+    assert await deaf.closed() in (4001, 1006, 1011)
+    again = await arrive(impatient.url, token=deaf.token)
+    assert again.wallet == 1_000_000
+    assert not [line for line in impatient.output if "error" in line or "Traceback" in line]
+
+
+async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProcess) -> None:
+    """BL-109: a hundred that follow a table and never read, thirty of them with every buffer full: memory is bounded, a
+    steady seat plays on, and all of them are gone within seconds."""
+    table = "royal-1"
+    steady = [await arrive(impatient.url, f"Steady {n}") for n in range(2)]
+    for client in steady:
+        await client.join(table, 10_000)
+    await steady[0].next("round_settled", table=table)
+    before = resident_bytes(impatient)
+    deaf = [await arrive(impatient.url, f"Deaf {n}", receive_bytes=SMALL_BYTES) for n in range(100)]
+    for client in deaf:
+        await client.call("watch", table=table)
+        client.pause_reading()
+    floods = [asyncio.create_task(flood(client)) for client in deaf[:30]]
+    most = 0
+    started_s = time.monotonic()
+    while time.monotonic() - started_s < 3:
+        number = await steady[0].betting(table)
+        try:
+            await steady[0].place(table, "player", 100)
+        except CallRefused as refused:
+            if refused.name not in ("BETTING_CLOSED", "ROUND_OVER"):
+                raise
+        await steady[0].next("round_settled", table=table, round=number, timeout=3)
+        most = max(most, resident_bytes(impatient))
+    assert most - before < 64 * 1024**2
+    delays = delays_s(steady, table)
+    assert delays[int(len(delays) * 0.95)] < DELAY_S_MAX
+    for client in deaf:
+        client.go_on_reading()
+    codes = [await client.closed() for client in deaf]
+    assert set(codes) <= {4001, 1006, 1011}
+    for task in floods:
+        task.cancel()
+    await asyncio.wait(floods)
+
+
+async def test_a_reader_of_one_piece_at_a_time_keeps_its_order(arrive, node_url: str) -> None:
+    """BL-082: a client that reads in fits and starts, but reads, gets every event in order and nothing twice."""
+    table = "stand-off-1"
+    client = await arrive(node_url, "Fits and starts", receive_bytes=SMALL_BYTES)
+    seq = (await client.join(table, 1_000))["snapshot"]["seq"]
+    for _ in range(12):
+        client.pause_reading()
+        await asyncio.sleep(0.15)
+        client.go_on_reading()
+        await asyncio.sleep(0.05)
+    await client.next("round_settled", table=table)
+    assert_gapless(client.numbered(table), seq)

@@ -1,0 +1,20 @@
+"""`punto-server` with short patience, for tests that would wait too long: `python -m tests.support.impatient_node serve ...`.
+
+Everything else is the product's own command line.
+"""
+
+import sys
+
+from server import connection, dealer, gateway, hub
+from server.cli import main
+
+setattr(gateway, "HANDSHAKE_TIMEOUT_S", 1)  # noqa: B010 - constants, which mypy would not let change
+setattr(gateway, "PING_INTERVAL_S", 0.5)  # noqa: B010
+setattr(gateway, "PING_TIMEOUT_S", 1)  # noqa: B010
+setattr(gateway, "CLOSE_TIMEOUT_S", 1)  # noqa: B010
+setattr(connection, "HELLO_TIMEOUT_MS", 1_000)  # noqa: B010
+setattr(hub, "DRAIN_MS_MAX", 1_500)  # noqa: B010
+setattr(dealer, "IDLE_ROUNDS", 6)  # noqa: B010
+
+if __name__ == "__main__":
+    sys.exit(main())

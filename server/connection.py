@@ -90,6 +90,7 @@ class Connection:
         self._followed: set[str] = set()
         self._asked_for_seat: set[str] = set()
         self._acts: set[asyncio.Future[ActAnswer]] = set()
+        self._is_ended = False
         self._bad_messages = 0
         self._bad_tokens = 0
 
@@ -100,12 +101,13 @@ class Connection:
         """Serve the socket until it ends, then let its tables know."""
         try:
             async with asyncio.timeout(HELLO_TIMEOUT_MS / 1000) as hello_timeout:
-                while True:
+                while not self._is_ended:  # what a peer has sent behind our close is not taken any more
                     frame = await self._websocket.recv()
                     await self._take(frame)
                     if self._identity is not None:
                         hello_timeout.reschedule(None)
                     await self.outlet.until_taken()  # who does not read is not listened to either
+            await self.close(CloseCode.GOING_AWAY)  # unless it was closed for another reason before
         except TimeoutError:
             await self.close(CloseCode.HELLO_TIMEOUT)
         except ConnectionClosed:
@@ -121,11 +123,17 @@ class Connection:
 
     async def close(self, code: CloseCode) -> None:
         """End the socket with one of our codes."""
+        self._is_ended = True
         await self._websocket.close(code, code.text)
 
     def cut(self) -> None:
         """End the socket of a peer that does not read: it is told why, if it reads again in time."""
+        self._is_ended = True
         self.outlet.close_soon(CloseCode.SLOW_READER)
+
+    def end(self) -> None:
+        """Take no more requests: the node leaves. The gateway closes the socket."""
+        self._is_ended = True
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 

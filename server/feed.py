@@ -107,6 +107,10 @@ class Feed:
         for message in self._held.pop(listener, ()):
             listener.outlet.send(message)
 
+    def is_level(self, incarnation: str, seq: int) -> bool:
+        """Whether everything up to a position of the table was passed on."""
+        return incarnation == self.incarnation and seq <= self.seq
+
     def has_after(self, seq: int) -> bool:
         """Whether every event after `seq` that this feed has passed on is still kept."""
         return seq >= self.seq or (bool(self._kept) and self._kept[0][0] <= seq + 1)

@@ -104,6 +104,8 @@ class Gateway:
         """Tell every socket to come back elsewhere, and end."""
         if self._server is None:
             return
+        for connection in self._connections.values():
+            connection.end()
         self._server.close(close_connections=True, code=CloseCode.GOING_AWAY, reason=CloseCode.GOING_AWAY.text)
         for websocket in list(self._sockets):
             if websocket.state is State.CONNECTING:  # its handshake would be waited for, and it was promised nothing

@@ -202,12 +202,11 @@ class Hub:
             return
         feed.heard_at_s = monotonic()
         try:
+            if envelope.kind in ("alive", "results") and not feed.is_level(envelope.incarnation, envelope.seq):
+                await self._repair(feed)  # what was published after events comes after them at every seat too
             match envelope.kind:
                 case "event":
                     await self._take_event(feed, envelope)
-                case "alive":
-                    if envelope.incarnation != feed.incarnation or envelope.seq > feed.seq:
-                        await self._repair(feed)
                 case "results":
                     self._tell_results(feed, envelope.body)
                 case "private":

@@ -277,8 +277,9 @@ async def store_rolled_back(stage: Stage) -> None:
     for _ in range(stage.repeats):
         await stage.some_moment()
         incarnations = await _incarnations(stage)
+        before = await _positions(stage)
         copy = server.copy_of_data()
-        copied = {table: await stage.table_fields(table, "phase", "round", "seq") for table in TABLES}
+        copied = {table: now for table, now in (await _positions(stage)).items() if now == before[table]}
         await asyncio.sleep(stage.chance.uniform(0.3, 2.0))
         at_ms = now_ms()
         server.kill()
@@ -288,9 +289,9 @@ async def store_rolled_back(stage: Stage) -> None:
         await stage.calm()
         now = await _incarnations(stage)
         for table in TABLES:
-            phase, number, seq = copied[table]
-            news = [event for event in await stage.stream(table) if event["seq"] > int(seq)]
             stage.expect(now[table] != incarnations[table], f"{table} kept its incarnation")
+        for table, (phase, number, seq) in copied.items():
+            news = [event for event in await stage.stream(table) if event["seq"] > int(seq)]
             if phase in ("betting", "dealing"):
                 kinds = [(event["type"], event.get("round", event.get("shoe"))) for event in news[:3]]
                 is_void = kinds[:2] == [("round_voided", int(number)), ("round_settled", int(number))]
@@ -418,6 +419,10 @@ async def sentinel_primary_killed(stage: Stage) -> None:
         await store.come_back_as_replica(lost)
         await stage.calm()
     stage.notes["voided"] = len(stage.heard("round_voided"))
+
+
+async def _positions(stage: Stage) -> dict[str, list[str]]:
+    return {table: await stage.table_fields(table, "phase", "round", "seq") for table in TABLES}
 
 
 async def _incarnations(stage: Stage) -> dict[str, str]:

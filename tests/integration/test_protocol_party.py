@@ -6,6 +6,7 @@ Most of what is checked here is checked in `tests.support.protocol_party` while 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgpack
@@ -37,17 +38,15 @@ both_subprotocols = pytest.mark.parametrize("subprotocol", [MSGPACK, JSON])
 @pytest.fixture
 async def come(node_url: str) -> AsyncIterator[Come]:
     """`await come(subprotocol)`: a party that has said hello; afterwards each gives its seats up and goes."""
-    parties: list[Party] = []
+    async with AsyncExitStack() as afterwards:
 
-    async def arrive(subprotocol: str, name: str = "Stranger", token: str | None = None) -> Party:
-        party = Party(node_url, subprotocol, name)
-        parties.append(party)
-        await party.arrive(token)
-        return party
+        async def arrive(subprotocol: str, name: str = "Stranger", token: str | None = None) -> Party:
+            party = Party(node_url, subprotocol, name)
+            afterwards.push_async_callback(party.go)
+            await party.arrive(token)
+            return party
 
-    yield arrive
-    for party in parties:
-        await party.go()
+        yield arrive
 
 
 async def table_where(party: Party, holds: Callable[[Message], object]) -> str:

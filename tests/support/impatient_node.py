@@ -1,4 +1,5 @@
-"""`punto-server` with short patience, for tests that would wait too long: `python -m tests.support.impatient_node serve ...`.
+"""`punto-server` with short patience and narrow buffers, for tests that would wait too long: `python -m
+tests.support.impatient_node serve ...`.
 
 Everything else is the product's own command line.
 """
@@ -7,6 +8,7 @@ import sys
 
 from server import connection, dealer, gateway, hub
 from server.cli import main
+from tests.support import narrow_node  # noqa: F401 - its replacements hold here too
 
 setattr(gateway, "HANDSHAKE_TIMEOUT_S", 1)  # noqa: B010 - constants, which mypy would not let change
 setattr(gateway, "PING_INTERVAL_S", 0.5)  # noqa: B010

@@ -217,6 +217,8 @@ class Table:
         self.is_void: bool = snapshot["is_void"]
         self.crowd: Message = snapshot["crowd"]
         self.closed = None
+        self.unsettled: bool | None = None
+        """Whether `round_settled` is still to come, while settling; None where a snapshot does not tell it."""
         view, known = snapshot["shoe"], self.shoe
         self.shoe = None
         if view is not None:
@@ -244,7 +246,10 @@ class Table:
         kind: str = event["type"]
         if (handle := getattr(self, f"_on_{kind}", None)) is None:
             return True  # of a newer server: it uses up its number
-        if kind not in MAY_FOLLOW[self.phase]:
+        may_follow = MAY_FOLLOW[self.phase]
+        if self.phase == "settling" and self.unsettled is not None:
+            may_follow = {"round_settled"} if self.unsettled else may_follow - {"round_settled"}
+        if kind not in may_follow:
             raise Contradiction(f"{kind} while {self.phase}: {event}")
         if "round" in event and kind != "betting_opened":
             same(f"round of {kind}", event["round"], self.round)
@@ -319,10 +324,10 @@ class Table:
             same(f"hand of {side}", event[side], cards)
             same(f"total of {side}", event[f"{side}_total"], total(cards))
             same(f"natural of {side}", event[f"{side}_natural"], len(cards) == 2 and total(cards) >= 8)
-        self.phase, self.outcome = "settling", event["outcome"]
+        self.phase, self.outcome, self.unsettled = "settling", event["outcome"], True
 
     def _on_round_voided(self, event: Message) -> None:
-        self.phase, self.outcome, self.is_void = "settling", None, True
+        self.phase, self.outcome, self.is_void, self.unsettled = "settling", None, True, True
 
     def _on_round_settled(self, event: Message) -> None:
         if self.closed is not None:
@@ -333,6 +338,7 @@ class Table:
                 ]
                 same("paid", event["paid"], sum(line["payout"] for line in lines))
         self.settled[self.round] = event
+        self.unsettled = False
         if self.shoe is not None and self.shoe.rounds is not None:
             self.shoe.rounds += 1
 
@@ -484,7 +490,7 @@ def whole(kind: str, message: Message) -> None:
 
 
 class Party:
-    """One patron over one WebSocket at a time."""
+    """One patron over one WebSocket at a time; where another one acts for the same patron, its books are wrong."""
 
     def __init__(self, url: str, subprotocol: str, name: str) -> None:
         self.url = url
@@ -544,7 +550,8 @@ class Party:
                     await self.ask("leave", table=name)
             except (ConnectionClosed, Refused):
                 pass
-            await self.hang_up()
+            finally:
+                await self.hang_up()
 
     async def close_code(self) -> int:
         """Read until the node has closed the line; returns its code."""

@@ -8,6 +8,7 @@ ARGS ?=
 URL ?= ws://127.0.0.1:8765
 DATA ?= data
 WORKERS ?= 4
+STORE ?=
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
 STAMP := .venv/.installed
 
@@ -17,7 +18,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test bots clean FORCE
+.PHONY: help install run test chaos bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -28,11 +29,14 @@ install: $(STAMP) ## make .venv with everything in it (PYTHON=... chooses the in
 run: $(STAMP) ## a node with its own store, five tables and a few bots, on 127.0.0.1:8765 (ARGS="..." adds options)
 	@exec .venv/bin/punto-server serve --open --demo-bots --betting-ms 6000 --data '$(DATA)' $(ARGS)
 
-test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests)
+test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests, STORE=cluster or sentinel changes the store)
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
-	@.venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+	@PUNTO_TEST_STORE='$(STORE)' .venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+
+chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (ARGS="--short", "--seed N", "--list")
+	@exec .venv/bin/python -m tests.chaos $(ARGS)
 
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)

@@ -5,11 +5,13 @@ answer; the giver closes n by that answer. Whoever finds an open one drives it o
 twice. No step is sent before the one before it was answered. The scripts are `server/store/lua`'s.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from server.store.errors import Refused
 from server.store.tables import Seated, Tables
 from server.store.wallets import Wallets
+
+PAGE_MAX: Final = 100
 
 
 class Sitter(NamedTuple):
@@ -67,31 +69,32 @@ class Cashier:
         await self._wallets.close_buy_in(sitter.patron, table, n, "ok")
         return seated
 
-    async def get_up(self, table: str, patron: str, connection: str = "") -> int | None:
+    async def get_up(self, table: str, patron: str, connection: str = "", reason: str = "") -> int | None:
         """Give the seat up and carry the stack home; returns the wallet's balance, or None where bets lie (after the
         round).
 
         Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER.
         """
-        leaving = await self._tables.leave(table, patron, connection)
+        leaving = await self._tables.leave(table, patron, connection, reason)
         if leaving.how == "open":  # an earlier cash-out stopped half-way
             await self._carry_home(table, patron, leaving.n, leaving.amount)
             try:
-                leaving = await self._tables.leave(table, patron, connection)
+                leaving = await self._tables.leave(table, patron, connection, reason)
             except Refused as refused:
                 if refused.code != "NOT_SEATED":
                     raise
                 return await self.balance(patron)
-        if leaving.how == "after_round":
+        if leaving.how in ("after_round", "stayed"):
             return None
         if leaving.n:
             await self._carry_home(table, patron, leaving.n, leaving.amount)
         return await self.balance(patron)
 
-    async def carry_all_home(self, table: str, limit: int) -> None:
+    async def carry_all_home(self, table: str) -> None:
         """Drive on the cash-outs of a table that stopped half-way."""
-        for patron, n, amount in await self._tables.open_cash_outs(table, limit):
-            await self._carry_home(table, patron, n, amount)
+        while page := await self._tables.open_cash_outs(table, PAGE_MAX):
+            for patron, n, amount in page:
+                await self._carry_home(table, patron, n, amount)
 
     async def _carry_home(self, table: str, patron: str, n: int, amount: int) -> None:
         await self._wallets.take_cash_out(patron, table, n, amount)

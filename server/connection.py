@@ -167,6 +167,8 @@ class Connection:
         self.outlet.send(error_reply(bad.request_id, bad.code, bad.field))
         self._bad_messages += 1
         if self._bad_messages >= BAD_MESSAGES_MAX:
+            if self._acts:
+                await asyncio.wait(self._acts)  # what was good before still has its answer coming
             await self.close(CloseCode.TOO_MANY_ERRORS)
 
     async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
@@ -245,7 +247,9 @@ class Connection:
         who = self._identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
-        await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
+        seated = await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
+        if not seated.is_seated:
+            return error_reply(request.request_id, ErrorCode.TABLE_FULL)
         self._followed.add(request.table)
         wallet = await self._house.cashier.balance(self.patron)
         await self._follow(request, is_seated=True, wallet=wallet)

@@ -145,7 +145,7 @@ class Dealer:
         )
         self._told_crowd, self._cleared_for = -1, ()
         await self._notice_rollback()  # first: nothing may be told in a life of the table that seats know better
-        await self._at.cashier.carry_all_home(self.table, DEPARTURES_MAX)
+        await self._at.cashier.carry_all_home(self.table)
         await self._clear_dead_seats()
         await self._reopen_shoe()
         await self._answer_rollback()
@@ -409,6 +409,7 @@ class Dealer:
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""
+        await self._at.cashier.carry_all_home(self.table)
         told: list[tuple[str, object]] = []
         grace_ms = self._now.rules.grace_ms
         for patron, reason in await self._tables.departures(self.table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
@@ -416,9 +417,11 @@ class Dealer:
                 told.append((patron, SeatWarned(table=self.table, rounds_left=1)))
                 continue
             try:
-                wallet = await self._at.cashier.get_up(self.table, patron)
+                wallet = await self._at.cashier.get_up(self.table, patron, reason=reason)
             except Refused as refused:
                 log.warning("seat_not_freed", extra={"table": self.table, "patron": patron, "reason": refused.code})
+                continue
+            if wallet is None:  # came back in the meantime
                 continue
             log.info("seat_freed", extra={"table": self.table, "patron": patron, "reason": reason})
             told.append((patron, SeatFreed(table=self.table, reason=reason, wallet=wallet)))

@@ -219,8 +219,8 @@ class ShoeView(Struct, frozen=True, kw_only=True):
 
 
 class OwnSeat(Struct, frozen=True, kw_only=True):
-    """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round`, `last_outcome` (None:
-    voided) and `last_results` are the newest round in which the patron had bets."""
+    """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round`, `last_outcome`
+    (None: voided) and `last_results` are the newest round in which the patron had bets."""
 
     stack: int
     ready: bool

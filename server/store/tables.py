@@ -139,10 +139,12 @@ class SettleLine(NamedTuple):
 
 
 class Seated(NamedTuple):
-    """A seat that was taken. `connection_before` held it until now ('' none)."""
+    """A seat that was taken. `connection_before` held it until now ('' none). Not `is_seated`: the chips of this
+    transfer were taken before, but the patron has left since and no seat is free."""
 
     stack: int
     connection_before: str
+    is_seated: bool
 
 
 class SeatNow(NamedTuple):
@@ -155,7 +157,8 @@ class SeatNow(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    """How a leave went: `gone`, `after_round`, or `open` (cash-out `n` of before must be driven on first)."""
+    """How a leave went: `gone`, `after_round`, `stayed` (the reason holds no more), or `open` (cash-out `n` of before
+    must be driven on first)."""
 
     how: str
     n: int
@@ -335,7 +338,7 @@ class Tables:
         """Take a seat (or take one's own over) and the chips of transfer `n`. Raises `Refused` UNKNOWN_TABLE,
         TABLE_FULL."""
         answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount)
-        return Seated(int(answer[2]), answer[3].decode())
+        return Seated(int(answer[2]), answer[3].decode(), bool(answer[4]))
 
     async def go_away(self, table: str, patron: str, connection: str) -> bool:
         """Mark a seat as away, if it is still this connection's."""
@@ -345,9 +348,10 @@ class Tables:
         """Mark a seat as connected again, if it is still this connection's."""
         return bool((await self._run("come_back", table, patron, node, connection))[2])
 
-    async def leave(self, table: str, patron: str, connection: str = "") -> Leaving:
-        """Give a seat up. Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER."""
-        _, _, how, n, amount = await self._run("leave", table, patron, connection)
+    async def leave(self, table: str, patron: str, connection: str = "", reason: str = "") -> Leaving:
+        """Give a seat up, or have the house free it for a `reason` that must still hold. Raises `Refused` NOT_SEATED,
+        SEAT_TAKEN_OVER."""
+        _, _, how, n, amount = await self._run("leave", table, patron, connection, reason)
         return Leaving(how.decode(), n, amount)
 
     async def close_cash_out(self, table: str, patron: str, n: int) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.chaos.report import heading, row, troubles, write_json
 from tests.chaos.runner import Report, play_all
 from tests.chaos.scenarios import SCENARIOS, Scenario
+from tests.support.stores import KINDS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--scenario", action="append", choices=sorted(SCENARIOS), metavar="NAME", help="only this one")
     parser.add_argument("--seed", default=secrets.token_hex(4), metavar="TEXT", help="repeat a schedule of faults")
+    parser.add_argument("--store", default="", choices=sorted(KINDS), help="play on this kind what takes any")
     parser.add_argument("--short", action="store_true", help="one fault of each kind")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--verbose", action="store_true", help="tell each fault")
@@ -29,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for scenario in SCENARIOS.values():
             print(f"{scenario.name:26}{(scenario.play.__doc__ or '').splitlines()[0]}")
         return 0
-    chosen = [SCENARIOS[name] for name in args.scenario] if args.scenario else list(SCENARIOS.values())
+    chosen = [SCENARIOS[name].on(args.store) for name in args.scenario or SCENARIOS]
     print(f"seed {args.seed}\n{heading()}", flush=True)
     reports = asyncio.run(_play(chosen, args))
     if args.json is not None:

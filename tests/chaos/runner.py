@@ -102,7 +102,7 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
         node.listen_anew()
     with recording() as tape:
         chance = Random(f"{seed} {scenario.name}")
-        stage = Stage(world, tape, chance, scenario.repeats[is_short], is_noisy=is_noisy)
+        stage = Stage(world, tape, chance, scenario.repeats[is_short], is_short, is_noisy=is_noisy)
         count = scenario.patrons[is_short]
         stage.patrons = patrons = Patrons(world.house.url, count, f"{seed} {scenario.name}", scenario.buy_in)
         try:
@@ -127,11 +127,15 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
         stage.problems += [f"a patron found {mismatch}" for mismatch in tally.details]
         stage.problems += [f"a patron failed: {failure}" for failure in tally.failures]
     stage.problems += await _second_opinion(world)
+    recovered = recoveries(stage.faults, evidence.claims, tape.firsts, CARD_MS)
+    if scenario.commit_ms_max is not None:
+        for one in recovered:
+            stage.expect_within(one.commit_ms, scenario.commit_ms_max, f"the new owner of {one.table} did something")
     return Report(
         name=scenario.name,
         seed=seed,
         faults=len(stage.faults),
-        recovered=recoveries(stage.faults, evidence.claims, tape.firsts, CARD_MS),
+        recovered=recovered,
         late_ms=lateness_ms(tape.firsts, CARD_MS),
         verdict=verdict,
         tally=tally,

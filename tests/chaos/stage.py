@@ -22,16 +22,17 @@ from server.store import keys
 from tests.chaos.measures import Fault
 from tests.chaos.tape import Tape, now_ms
 from tests.support.house import House, HouseNode, newest
-from tests.support.stores import ClusterStore, SentinelStore, SingleStore, Store, run
+from tests.support.stores import ClusterStore, SentinelStore, SingleStore, Store, new_store, run
 
 TABLES: Final = ("four-deck-1", "punto-banco-1", "red-lounge-1", "royal-1", "stand-off-1")
-BETTING_MS: Final = 600
+BETTING_MS: Final = 500
 CARD_MS: Final = 30
 RESULT_MS: Final = 150
 GRACE_MS: Final = 6_000
 ROUND_MS: Final = BETTING_MS + 7 * CARD_MS + RESULT_MS
 CALM_S: Final = 25.0
 """A table that has played no whole round for this long after a fault stands still."""
+SLACK_SHORT: Final = 5
 ENDLESS: Final = 1_000_000
 LOOK_S: Final = 0.02
 
@@ -52,7 +53,7 @@ class World:
 
     def __init__(self, plot: Plot, directory: Path) -> None:
         self.plot = plot
-        self.store: Store = _store(plot.store, directory)
+        self.store: Store = new_store(plot.store, directory)
         flags: dict[str, int | str] = {
             "betting_ms": BETTING_MS,
             "card_ms": CARD_MS,
@@ -87,18 +88,6 @@ class World:
         for node in self.house.nodes:
             if not node.is_running:
                 await node.begin()
-
-
-def _store(kind: str, directory: Path) -> Store:
-    match kind:
-        case "single":
-            return SingleStore(directory)
-        case "sentinel":
-            return SentinelStore(directory)
-        case "cluster":
-            return ClusterStore(directory)
-        case _:
-            raise ValueError(kind)
 
 
 @asynccontextmanager
@@ -184,6 +173,7 @@ class Stage:
     tape: Tape
     chance: Random
     repeats: int
+    is_short: bool
     patrons: Patrons | None = None
     faults: list[Fault] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -212,6 +202,10 @@ class Stage:
         """Keep what should hold and does not."""
         if not holds:
             self.problems.append(text)
+
+    def expect_within(self, took_ms: float, limit_ms: float, what: str) -> None:
+        """The same for a time. In the short form other tests run on the same cores, and only what hangs is told."""
+        self.expect(took_ms <= limit_ms * (SLACK_SHORT if self.is_short else 1), f"{what}: {took_ms:.0f} ms")
 
     async def some_moment(self) -> None:
         """Wait until every table is in play, then for a random part of a round, so that faults fall everywhere."""

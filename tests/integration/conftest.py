@@ -9,12 +9,14 @@ import pytest
 
 from tests.support.node_process import NodeProcess, running_node
 from tests.support.raw_client import RawClient
+from tests.support.stores import store_asked_for
 
 
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """One open node with short times for the whole run; a test that kills or changes it starts its own."""
-    with running_node(tmp_path_factory.mktemp("node")) as running:
+    data = tmp_path_factory.mktemp("node")
+    with store_asked_for(data / "store") as store, running_node(data, **store) as running:
         yield running
 
 
@@ -47,7 +49,9 @@ async def arrive() -> AsyncIterator[Callable[..., Awaitable[RawClient]]]:
 @pytest.fixture(scope="session")
 def brisk_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A second shared node with rounds of less than half a second, for tests of many rounds."""
-    with running_node(tmp_path_factory.mktemp("brisk"), betting_ms=300, card_ms=10, result_ms=50) as running:
+    flags = {"betting_ms": 300, "card_ms": 10, "result_ms": 50}
+    data = tmp_path_factory.mktemp("brisk")
+    with store_asked_for(data / "store") as store, running_node(data, **flags, **store) as running:
         yield running.url
 
 
@@ -55,5 +59,6 @@ def brisk_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def hasty_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A third shared node: two seats at a table, and a lost seat waits for less than a second."""
     flags = {"betting_ms": 300, "card_ms": 10, "result_ms": 50, "grace_ms": 700, "seats_max": 2}
-    with running_node(tmp_path_factory.mktemp("hasty"), **flags) as running:
+    data = tmp_path_factory.mktemp("hasty")
+    with store_asked_for(data / "store") as store, running_node(data, **flags, **store) as running:
         yield running.url

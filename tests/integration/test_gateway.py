@@ -1,6 +1,8 @@
 """The front door: plain HTTP beside the handshake, and those who come in only half-way."""
 
 import asyncio
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -114,9 +116,6 @@ async def test_the_first_of_ours_that_is_offered_is_taken(node_url: str) -> None
 
 async def test_readiness_follows_the_store(tmp_path: Path) -> None:
     """A node whose store stands still is alive but not ready; back again it is ready, and deals."""
-    import os
-    import signal
-
     node = NodeProcess(tmp_path / "data")
     await asyncio.to_thread(node.start)
     (store,) = node.children()
@@ -206,3 +205,21 @@ async def test_who_does_not_finish_is_shown_out(impatient_url: str) -> None:
     )
     assert max(nothing, part) < 3
     assert (first, second) == (4101, 4101)
+
+
+async def test_nothing_is_taken_behind_a_close(arrive, node_url: str) -> None:
+    """BL-121: what was sent behind the message that ended the connection is not carried out."""
+    table = "royal-1"
+    client = await arrive(node_url, "Rude")
+    await client.join(table, 10_000)
+    place = {"table": table, "round": (await client.next("betting_opened", table=table))["round"]}
+    place |= {"spot": "player", "chip": 100}
+    first = await client.begin("place", **place)
+    for _ in range(8):
+        await client.begin("nonsense")
+    behind = [await client.begin("place", **place) for _ in range(20)]
+    assert await client.closed() == 4100
+    assert (await first)["type"] == "ok"
+    assert all(isinstance(future.exception(), ConnectionError) for future in behind)
+    again = await arrive(node_url, token=client.token)
+    assert (await again.join(table, 0))["you"]["bets"] == {"player": 100}

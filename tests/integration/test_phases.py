@@ -104,7 +104,8 @@ async def test_made_up_messages_move_nothing(arrive, node_url: str) -> None:
 
 
 async def test_comers_goers_and_bets_do_not_move_the_close(arrive, node_url: str) -> None:
-    """BL-048, BL-049: twenty visits and two hundred acts, good and bad, within one betting phase: one close, on time."""
+    """BL-048, BL-049: twenty visits and two hundred acts, good and bad, within one betting phase: one close, on
+    time."""
     busy, calm = "red-lounge-1", "royal-1"
     actor, host = await arrive(node_url, "Actor"), await arrive(node_url, "Host")
     await actor.join(busy, 100_000)
@@ -263,8 +264,8 @@ def replay(events: list[Message], seq: int) -> dict[str, Any]:
 
 
 async def test_a_late_joiner_sees_the_table_as_it_is(arrive, node_url: str) -> None:
-    """BL-047: at any moment of a round the snapshot holds the true phase, the true deadline, the cards so far and the own
-    bets, and nothing of what is to come."""
+    """BL-047: at any moment of a round the snapshot holds the true phase, the true deadline, the cards so far and the
+    own bets, and nothing of what is to come."""
     table = "royal-1"
     host = await arrive(node_url, "Host")
     await host.join(table, 50_000)

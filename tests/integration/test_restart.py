@@ -1,4 +1,5 @@
-"""A node that is stopped or killed and started again: the open round is finished with the same cards, and no money changes.
+"""A node that is stopped or killed and started again: the open round is finished with the same cards, and no money
+changes.
 
 Patrons with tokens bet at every table all the time, in both codecs. What they saw before and after is put together, and
 must be one history without a gap, in which every acknowledged bet was settled once.

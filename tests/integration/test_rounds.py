@@ -1,4 +1,5 @@
-"""Rounds over the wire, as a stranger with a WebSocket library sees them: every event in order, every bet paid right."""
+"""Rounds over the wire, as a stranger with a WebSocket library sees them: every event in order, every bet paid
+right."""
 
 import asyncio
 import random
@@ -77,7 +78,8 @@ async def test_ten_seats_see_the_same_events(arrive, node_url: str) -> None:
 
 
 async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, node_url: str) -> None:
-    """BL-008, BL-028: cards come only between close and outcome, and no message before it holds an outcome or a result."""
+    """BL-008, BL-028: cards come only between close and outcome, and no message before it holds an outcome or a
+    result."""
     table = "royal-1"
     client = await arrive(node_url)
     await client.join(table, 10_000)
@@ -121,7 +123,8 @@ async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, node_url: st
 
 
 async def test_rounds_number_on_and_shuffling_tables_open_every_shoe(arrive, node_url: str) -> None:
-    """Where every round is shuffled anew, each shoe has the next number, one round, and a secret that gives its cards."""
+    """Where every round is shuffled anew, each shoe has the next number, one round, and a secret that gives its
+    cards."""
     table = "red-lounge-1"
     client = await arrive(node_url)
     await client.join(table, 100)

@@ -36,7 +36,8 @@ async def until_seated(client: RawClient, table: str, count: int, connected: int
 
 
 async def test_a_second_connection_takes_the_seat_over(arrive, node_url: str) -> None:
-    """BL-065: the first is told, its acts are refused, its late close leaves the seat alone; results go to the second."""
+    """BL-065: the first is told, its acts are refused, its late close leaves the seat alone; results go to the
+    second."""
     table = "punto-banco-1"
     first = await arrive(node_url, "Twice")
     await first.join(table, 10_000)
@@ -132,7 +133,8 @@ async def test_a_seat_that_nobody_comes_back_to_is_freed_and_its_chips_go_home(a
 
 
 async def test_connection_events_move_no_money(arrive, hasty_url: str) -> None:
-    """BL-069: after any number of drops, returns, leaves and joins, wallet and stack are what they were, to the unit."""
+    """BL-069: after any number of drops, returns, leaves and joins, wallet and stack are what they were, to the
+    unit."""
     table = "stand-off-1"
     client = await arrive(hasty_url, "Restless")
     await client.join(table, 7_700)
@@ -151,8 +153,8 @@ async def test_connection_events_move_no_money(arrive, hasty_url: str) -> None:
 
 
 async def test_sockets_closed_around_a_join_leave_nothing_behind(arrive, hasty_url: str) -> None:
-    """BL-057, BL-061: two hundred times the socket is gone 0 to 50 ms after the join was sent; no seat and no money is left
-    behind once the time is over."""
+    """BL-057, BL-061: two hundred times the socket is gone 0 to 50 ms after the join was sent; no seat and no money is
+    left behind once the time is over."""
     table = "red-lounge-1"
     watcher = await arrive(hasty_url, "Watcher")
     chance = random.Random(57)
@@ -255,7 +257,8 @@ async def test_joining_twice_is_a_full_answer_and_adds_chips(arrive, node_url: s
 
 
 async def test_the_same_join_sent_twice_buys_in_once(arrive, node_url: str) -> None:
-    """A retry under its request_id, also from a new connection, moves no second sum; another sum under it is refused."""
+    """A retry under its request_id, also from a new connection, moves no second sum; another sum under it is
+    refused."""
     table = "royal-1"
     client = await arrive(node_url)
     for _ in range(3):
@@ -269,7 +272,8 @@ async def test_the_same_join_sent_twice_buys_in_once(arrive, node_url: str) -> N
 
 
 async def test_a_full_table_takes_nobody_and_no_money(arrive, hasty_url: str) -> None:
-    """BL-062: of twelve who join two seats at once, two get one, the others are told, and their money stays with them."""
+    """BL-062: of twelve who join two seats at once, two get one, the others are told, and their money stays with
+    them."""
     table = "punto-banco-1"
     clients = [await arrive(hasty_url, f"Guest {n}") for n in range(12)]
     for _ in range(5):

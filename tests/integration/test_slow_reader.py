@@ -1,5 +1,5 @@
-"""Who does not read is not waited for: others are served on time, memory stays bounded, and the slow one is brought level
-again or cut."""
+"""Who does not read is not waited for: others are served on time, memory stays bounded, and the slow one is brought
+level again or cut."""
 
 import asyncio
 import time

@@ -1,5 +1,5 @@
-"""A patron that plays at one table through every break: it bets at random, remembers what was acknowledged, comes back with
-its token, and knows to the unit what it must hold."""
+"""A patron that plays at one table through every break: it bets at random, remembers what was acknowledged, comes back
+with its token, and knows to the unit what it must hold."""
 
 import asyncio
 import random

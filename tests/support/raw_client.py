@@ -78,7 +78,8 @@ class RawClient:
 
     @classmethod
     async def open(cls, url: str, subprotocol: str = MSGPACK, *, receive_bytes: int | None = None) -> Self:
-        """Connect and say nothing yet. `receive_bytes` makes the socket's own buffer small, for a reader that is slow."""
+        """Connect and say nothing yet. `receive_bytes` makes the socket's own buffer small, for a reader that is
+        slow."""
         sock = None
         if receive_bytes is not None:
             address = urlsplit(url)

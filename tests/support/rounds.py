@@ -8,7 +8,8 @@ from tests.support.raw_client import Message
 
 
 def whole_rounds(events: Iterable[Message]) -> list[list[Message]]:
-    """Cut a table's numbered events into rounds, each from betting_opened to round_settled; cut-off ones are left out."""
+    """Cut a table's numbered events into rounds, each from betting_opened to round_settled; cut-off ones are left
+    out."""
     rounds: list[list[Message]] = []
     current: list[Message] | None = None
     for event in events:
@@ -28,7 +29,8 @@ def cards_of(events: Iterable[Message]) -> list[str]:
 
 
 def check_round(events: Sequence[Message]) -> plain_rules.Played:
-    """Check one whole round: the order of its events, its cards by the plain rules, its instants. Returns what was played."""
+    """Check one whole round: the order of its events, its cards by the plain rules, its instants. Returns what was
+    played."""
     kinds = [event["type"] for event in events]
     cards = cards_of(events)
     extended = [event for event in events if event["type"] == "betting_extended"]

@@ -11,8 +11,8 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -489,6 +489,39 @@ def _text(value: Any) -> str:
 @cache
 def _binary() -> Path:
     return find_binary(Path("."))
+
+
+def kind_asked_for() -> str:
+    """On which kind of store the tests are to run that can run on any: `make test STORE=...`; '' is each test's own."""
+    kind = os.environ.get("PUNTO_TEST_STORE", "")
+    assert kind in ("", *KINDS), f"STORE={kind}: one of {', '.join(KINDS)}"
+    return kind
+
+
+def new_store(kind: str, directory: Path, settings: Mapping[str, str] = KEPT) -> Store:
+    """A store of this kind, not started yet."""
+    return KINDS[kind](directory, settings)
+
+
+@contextmanager
+def store_asked_for(directory: Path) -> Iterator[dict[str, str]]:
+    """The flags by which a node finds the kind of store that was asked for; none where its own will do."""
+    if not (kind := kind_asked_for()):
+        yield {}
+        return
+    store = new_store(kind, directory)
+    try:
+        asyncio.run(store.start())
+        yield {"store": store.url}
+    finally:
+        store.stop()
+
+
+KINDS: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Store]]] = {
+    "single": SingleStore,
+    "sentinel": SentinelStore,
+    "cluster": ClusterStore,
+}
 
 
 @asynccontextmanager

@@ -1,7 +1,8 @@
 -- Takes a patron's seat away and starts the way of its stack back to the wallet, as the next numbered transfer. Where bets
 -- lie, only notes that the patron wants to leave. A cash-out that is still under way must be driven on first.
--- args     patron, connection ('' = the house itself frees the seat)
+-- args     patron, connection ('' = the house itself frees the seat), reason ('' | left | away: the house's, looked at again here)
 -- returns  {'ok', now_ms, 'gone', n, amount} (n = 0: nothing to carry) | {'ok', now_ms, 'after_round', 0, 0} |
+--          {'ok', now_ms, 'stayed', 0, 0} (the patron came back before the house freed the seat) |
 --          {'ok', now_ms, 'open', n, amount} (an earlier one: drive it on, then ask again)
 -- refusals NOT_SEATED | SEAT_TAKEN_OVER
 local patron = ARGV[1]
@@ -17,6 +18,9 @@ end
 local seat = cmsgpack.unpack(packed)
 if ARGV[2] ~= '' and seat.connection ~= ARGV[2] then
   return { 'SEAT_TAKEN_OVER', now_ms }
+end
+if (ARGV[3] == 'away' and seat.connected) or (ARGV[3] == 'left' and redis.call('SISMEMBER', LEAVING, patron) == 0) then
+  return { 'ok', now_ms, 'stayed', 0, 0 }
 end
 if redis.call('HEXISTS', BETS, patron) == 1 then
   redis.call('SADD', LEAVING, patron)

@@ -1,6 +1,6 @@
 -- Gives a patron a seat, or hands its seat to a newer connection, and takes the chips of one numbered transfer.
 -- args     patron, name, bot (1 | 0), node, connection, n (0: no chips come), amount (minor units)
--- returns  {'ok', now_ms, stack, connection that held the seat before ('' none)}; a transfer decided before gives its
+-- returns  {'ok', now_ms, stack, connection that held the seat before ('' none), 1 seated | 0}; a transfer decided before gives its
 --          first answer, and the chips are not taken twice. Where they were taken, the patron has left since and every
 --          seat is taken, that answer is still ok, without a seat: a refusal would give the money back as well.
 -- refusals UNKNOWN_TABLE | TABLE_FULL. With n the refusal is kept: the giver takes its money back.
@@ -19,7 +19,7 @@ if not packed and redis.call('HLEN', SEATS) >= cmsgpack.unpack(field('limits')).
   refusal = 'TABLE_FULL'
 end
 if refusal and was_decided then
-  return { 'ok', now_ms, 0, '' }
+  return { 'ok', now_ms, 0, '', 0 }
 end
 if refusal and n > 0 then
   redis.call('HSET', TRANSFERS, 'in:' .. patron, int(n), 'in_answer:' .. patron, refusal)
@@ -57,4 +57,4 @@ end
 if field('phase') == 'idle' then
   nudge('seated')
 end
-return { 'ok', now_ms, tonumber(redis.call('HGET', STACKS, patron)), before }
+return { 'ok', now_ms, tonumber(redis.call('HGET', STACKS, patron)), before, 1 }

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
 
 import pytest
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
 
 from server.cashier import Cashier
 from server.embedded import EmbeddedValkey
@@ -12,6 +13,18 @@ from server.store.driver import Driver
 from server.store.tables import Tables
 from server.store.wallets import Wallets
 from tests.integration.store.checks import Ledger
+from tests.support.stores import KEPT, Store, kind_asked_for, new_store
+
+ABOUT_ONE_SERVER = ("test_bus.py", "test_driver.py", "test_keys.py", "test_nodes.py")
+"""What these disturb, count or listen to on a server would be another server's on a cluster."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is about one server where another kind of store was asked for."""
+    if kind_asked_for() in ("sentinel", "cluster"):
+        for item in items:
+            if item.path.parent.name == "store" and item.path.name in ABOUT_ONE_SERVER:
+                item.add_marker(pytest.mark.skip(reason="about one server"))
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +46,25 @@ async def _do_not_wait_for_the_disk(url: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def store_url(valkey: EmbeddedValkey) -> str:
+def big_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store | None]:
+    """A store of the kind that was asked for, if another than the bundled server was."""
+    if not (kind := kind_asked_for()):
+        yield None
+        return
+    store = new_store(kind, tmp_path_factory.mktemp(kind), {**KEPT, "appendfsync": "no"})
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(store.start())
+            yield store
+        finally:
+            store.stop()
+
+
+@pytest.fixture(scope="session")
+def store_url(big_store: Store | None, request: pytest.FixtureRequest) -> str:
+    if big_store is not None:
+        return big_store.url
+    valkey: EmbeddedValkey = request.getfixturevalue("valkey")
     return valkey.url
 
 
@@ -44,11 +75,28 @@ async def driver(store_url: str) -> AsyncIterator[Driver]:
 
 
 @pytest.fixture
-async def raw(store_url: str) -> AsyncIterator[Redis]:
+async def raw(store_url: str, big_store: Store | None) -> AsyncIterator[Redis]:
     """The driver's own client, for looking at keys and for what an operator does; the store is empty at first."""
-    async with Redis.from_url(store_url) as client:
+    async with await _client_of(store_url, big_store) as client:
         await client.flushall()
         yield client
+
+
+async def _client_of(store_url: str, big_store: Store | None) -> Redis:
+    if big_store is None:
+        return Redis.from_url(store_url)
+    (*_, primary) = await big_store.primaries()
+    if kind_asked_for() == "cluster":
+        return cast("Redis", _WholeCluster(host="127.0.0.1", port=primary.port))
+    return Redis(host="127.0.0.1", port=primary.port)
+
+
+class _WholeCluster(RedisCluster):
+    """A client of every server of a cluster that asks one of them for the time."""
+
+    async def time(self, **_: Any) -> tuple[int, int]:
+        seconds, micros = await self.execute_command("TIME", target_nodes=self.get_random_node())
+        return int(seconds), int(micros)
 
 
 @pytest.fixture

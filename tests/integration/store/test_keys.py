@@ -171,6 +171,6 @@ async def _use_every_verb(driver: Driver, tables: Tables, wallets: Wallets, cash
     await tables.go_away(owner.table, "p", "c-p")
     await tables.adopt_store(owner.table, owner.lease, "run-2", "inc-2", rollback=True)
     await tables.leave(owner.table, "p")
-    await cashier.carry_all_home(owner.table, 10)
+    await cashier.carry_all_home(owner.table)
     await tables.release(owner.table, owner.lease)
     await ledger.check_all([owner.table], ["p"])

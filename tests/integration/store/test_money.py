@@ -319,7 +319,7 @@ async def test_a_cash_out_that_stopped_anywhere_is_driven_on(
             await Cashier(Tables(faulty), Wallets(faulty)).get_up(owner.table, patron, "c1")
         await ledger.check_all([owner.table], [patron])
         if driven_by == "the owner":
-            await cashier.carry_all_home(owner.table, 10)
+            await cashier.carry_all_home(owner.table)
         elif driven_by == "the next cash-out":
             await cashier.sit_down(owner.table, sitter(patron), "r2", 200)
             await ledger.check_all([owner.table], [patron])
@@ -378,7 +378,7 @@ async def test_money_is_neither_lost_nor_made_whatever_fails(
                     case "leave":
                         await broken.get_up(owner.table, patron, f"c-{patron}")
                     case "sweep":
-                        await broken.carry_all_home(owner.table, 10)
+                        await broken.carry_all_home(owner.table)
                     case "play":
                         await owner.act(patron, "place", "tie", 10)
                         await owner.end_round()

@@ -32,7 +32,7 @@ async def seats_of(tables: Tables, table: str) -> dict[str, bool]:
 
 
 async def test_a_seat_with_chips(tables: Tables, ledger: Ledger, owner: Owner) -> None:
-    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1", 1, 500) == Seated(500, "")
+    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1", 1, 500) == Seated(500, "", True)
     row = await tables.view(owner.table, "p")
     assert row.connection == "c1"
     assert row.view.you is not None
@@ -40,8 +40,8 @@ async def test_a_seat_with_chips(tables: Tables, ledger: Ledger, owner: Owner) -
     assert row.view.crowd.seats is not None
     (seat,) = row.view.crowd.seats
     assert (seat.patron, seat.name, seat.bot, seat.connected, seat.ready) == ("p", "Pia", True, True, False)
-    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1", 2, 250) == Seated(750, "")
-    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1") == Seated(750, "")
+    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1", 2, 250) == Seated(750, "", True)
+    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1") == Seated(750, "", True)
     await ledger.check(owner.table)
 
 
@@ -77,7 +77,7 @@ async def test_a_transfer_is_decided_once(tables: Tables, ledger: Ledger) -> Non
     await tables.leave(owner.table, "a", "c-a")
     assert await refusal_of(sit("b", 1, 100)) == "TABLE_FULL"  # there is room, but the giver may have its money back
     assert (await sit("b", 2, 70)).stack == 70
-    assert await sit("a", 1, 100) == Seated(0, ""), "taken, and carried home since: a refusal would refund"
+    assert await sit("a", 1, 100) == Seated(0, "", False), "taken, and carried home since: a refusal would refund"
     assert await seats_of(tables, owner.table) == {"b": True}
     await tables.leave(owner.table, "b", "c-b")
     assert (await sit("a", 1, 100)).stack == 0
@@ -122,7 +122,7 @@ async def test_a_second_connection_takes_the_seat_over(
     await owner.seat("p", 500, "old")
     await owner.open_betting()
     await owner.act("p", "place", "player", 25, connection="old")
-    assert await tables.sit(owner.table, "p", "P", False, "node-2", "new") == Seated(475, "old")
+    assert await tables.sit(owner.table, "p", "P", False, "node-2", "new") == Seated(475, "old", True)
     assert (await tables.view(owner.table, "p")).connection == "new"
     kinds = []
     while (envelope := await asyncio.wait_for(subscription.next(), 5)).kind != "seat":

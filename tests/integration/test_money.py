@@ -1,0 +1,229 @@
+"""Money over the wire: limits, refusals that change nothing, and sums that hold whatever is tried at once."""
+
+import asyncio
+import random
+
+import pytest
+
+from server.cashier import Cashier, Sitter
+from server.store.driver import Driver
+from server.store.tables import Tables
+from server.store.wallets import Wallets
+from tests.support import plain_rules
+from tests.support.node_process import NodeProcess, own_node
+from tests.support.raw_client import JSON, MSGPACK, TABLES, CallRefused, Message, RawClient
+
+PLAY_MONEY = 1_000_000
+
+
+async def own_seat(client: RawClient, table: str) -> Message:
+    """The own seat as the store has it now."""
+    you: Message = (await client.call("watch", table=table))["you"]
+    return you
+
+
+async def refused(client: RawClient, table: str, spot: str, chip: int) -> str:
+    """Lay a chip that is refused; returns the refusal's name."""
+    with pytest.raises(CallRefused) as error:
+        await client.place(table, spot, chip)
+    return error.value.name
+
+
+@pytest.mark.parametrize("table", TABLES)
+async def test_limits_hold_on_every_spot(arrive, node_url: str, table: str) -> None:
+    """BL-015: the minimum and the maximum themselves are taken, one step beyond is refused and changes nothing."""
+    house = plain_rules.HOUSES[table]
+    client = await arrive(node_url, "Limits")
+    joined = await client.join(table, 300_000)
+    rules = joined["snapshot"]["rules"]
+    assert set(rules["maximums"]) == set(house.spots)
+    minimum, largest = rules["minimum"], max(rules["chips"])
+
+    async def try_spot(spot: str) -> None:
+        maximum = rules["maximums"][spot]
+        for chip in (minimum - 1, minimum + 1, maximum + 1, largest * 2):
+            assert await refused(client, table, spot, chip) == "CHIP_UNKNOWN"
+        assert (await client.ask("place", table=table, round=client.round[table], spot=spot, chip=0))["code"] == 1005
+        assert (await client.place(table, spot, minimum))["bets"] == {spot: minimum}
+        assert await refused(client, table, spot, maximum) == "ABOVE_MAXIMUM"
+        await client.call("clear", table=table, round=client.round[table])
+        receipt = await client.place(table, spot, maximum)
+        assert (receipt["bets"], receipt["stack"]) == ({spot: maximum}, 300_000 - maximum)
+        assert await refused(client, table, spot, minimum) == "ABOVE_MAXIMUM"
+        seat = await own_seat(client, table)
+        assert (seat["bets"], seat["stack"]) == ({spot: maximum}, 300_000 - maximum)
+        await client.call("clear", table=table, round=client.round[table])
+
+    for spot in ("player", "banker", "tie"):
+        await client.next("betting_opened", table=table)
+        if spot in house.spots:
+            await try_spot(spot)
+        else:
+            assert await refused(client, table, spot, minimum) == "SPOT_FORBIDDEN"
+    assert (await client.call("leave", table=table))["wallet"] == PLAY_MONEY
+    client.joined.clear()
+
+
+async def test_player_and_banker_together_only_where_the_house_allows_it(arrive, node_url: str) -> None:
+    """BL-019: in either order, by rebet and from two connections; the first bet stays."""
+    for table, both in (("four-deck-1", False), ("royal-1", True)):
+        client = await arrive(node_url, "Both")
+        await client.join(table, 10_000)
+        for first, second in (("player", "banker"), ("banker", "player")):
+            await client.next("betting_opened", table=table)
+            assert (await client.place(table, first, 100))["bets"] == {first: 100}
+            if both:
+                assert (await client.place(table, second, 100))["bets"] == {first: 100, second: 100}
+            else:
+                assert await refused(client, table, second, 100) == "SPOTS_CONFLICT"
+                other = await arrive(node_url, token=client.token)
+                await other.join(table, 0)
+                assert (await refused(other, table, second, 100)) == "SPOTS_CONFLICT"
+                assert (await other.place(table, "tie", 100))["bets"] == {first: 100, "tie": 100}
+                client = other
+
+
+async def test_three_bets_above_the_stack_never_lie_together(arrive, node_url: str) -> None:
+    """BL-144: each fits by itself; sent at once and one by one, the sum never passes the stack, and each has its answer."""
+    table = "punto-banco-1"
+    client = await arrive(node_url, "Greedy", subprotocol=JSON)
+    await client.join(table, 1_000)
+    number = (await client.next("betting_opened", table=table))["round"]
+    futures = [
+        await client.begin("place", table=table, round=number, spot=spot, chip=500)
+        for spot in ("player", "banker", "tie")
+    ]
+    replies = [await asyncio.wait_for(future, 5) for future in futures]
+    assert [reply["type"] for reply in replies] == ["ok", "ok", "error"]
+    assert (replies[2]["name"], replies[1]["stack"]) == ("INSUFFICIENT_STACK", 0)
+    assert (await own_seat(client, table))["bets"] == {"player": 500, "banker": 500}
+    assert (await client.ask("double", table=table, round=number))["name"] == "INSUFFICIENT_STACK"
+
+
+async def test_a_stake_can_not_be_moved_away(arrive, node_url: str) -> None:
+    """BL-143: with all of it on the table nothing is left to leave with, to join elsewhere with, or to bet again."""
+    table, elsewhere = "red-lounge-1", "royal-1"
+    client = await arrive(node_url, "Mover")
+    await client.join(table, PLAY_MONEY)
+    number = (await client.next("betting_opened", table=table))["round"]
+    for _ in range(2):
+        await client.place(table, "player", 10_000)
+    assert (await own_seat(client, table))["stack"] == PLAY_MONEY - 20_000
+    with pytest.raises(CallRefused, match="INSUFFICIENT_WALLET"):
+        await client.join(elsewhere, 100)
+    left = await client.call("leave", table=table)
+    assert (left["after_round"], left["wallet"]) == (True, None)
+    with pytest.raises(CallRefused, match="INSUFFICIENT_WALLET"):
+        await client.join(elsewhere, 100)
+    results = await client.next("results", table=table, round=number)
+    freed = await client.next("seat_freed", table=table)
+    assert freed["wallet"] == results["stack"] == PLAY_MONEY - 20_000 + results["bets"]["player"]["payout"]
+    client.joined.clear()
+
+
+async def test_one_patron_at_five_tables_adds_up(arrive, node_url: str) -> None:
+    """BL-153: bets, top-ups, leaves and joins at all tables at once; at the end the wallet is what the results say."""
+    client = await arrive(node_url, "Everywhere", subprotocol=MSGPACK)
+    chance = random.Random(153)
+
+    async def busy(table: str) -> None:
+        house = plain_rules.HOUSES[table]
+        for _ in range(3):
+            await client.join(table, 20_000)
+            number = await client.betting(table)
+            for _ in range(10):
+                spots = [spot for spot in house.spots if spot != "banker" or house.player_with_banker]
+                await client.ask("place", table=table, round=number, spot=chance.choice(spots), chip=100)
+                if chance.random() < 0.3:
+                    await client.join(table, 100)
+            await client.call("leave", table=table)
+            async with asyncio.timeout(5):
+                while (await client.call("watch", table=table))["you"] is not None:
+                    await asyncio.sleep(0.02)
+
+    await asyncio.gather(*(busy(table) for table in TABLES))
+    client.joined.clear()
+    gains = [line["payout"] - line["stake"] for results in client.seen("results") for line in results["bets"].values()]
+    assert len(gains) > 20
+    again = await arrive(node_url, token=client.token)
+    assert again.wallet == PLAY_MONEY + sum(gains)
+
+
+async def test_a_win_is_paid_once(arrive, brisk_url: str) -> None:
+    """BL-146: twenty rounds without an act after one bet on each side: one payout, and the stack stays."""
+    table = "royal-1"
+    client = await arrive(brisk_url, "Patient")
+    await client.join(table, 10_000)
+    number = await client.betting(table)
+    await client.place(table, "player", 500)
+    await client.place(table, "banker", 500)
+    results = await client.next("results", table=table, round=number)
+    await client.until(lambda: client.seen("round_settled", table=table, round=number + 10), 20)
+    assert len(client.seen("results")) == 1
+    seat = await own_seat(client, table)
+    assert (seat["stack"], seat["last_round"], seat["last_results"]) == (results["stack"], number, results["bets"])
+
+
+# --- transfers that a node left half-way ------------------------------------------------------------------------------
+
+
+async def wallet_of(url: str, token: str) -> int:
+    """What a patron's wallet holds."""
+    async with await RawClient.arrive(url, token=token) as client:
+        return client.wallet
+
+
+async def store_of(node: NodeProcess) -> Driver:
+    """The node's own store, as another node would use it."""
+    return Driver(f"unix://{node.data / 'valkey.sock'}")
+
+
+@pytest.mark.parametrize("buy_in", [0, 5_000])
+async def test_chips_on_their_way_in_when_a_node_died_arrive_with_the_next_join(arrive, tmp_path, buy_in: int) -> None:
+    """The wallet has given, the table has not taken: whoever joins next brings them along, whatever it brings itself."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data") as node, await store_of(node) as store:
+        client = await arrive(node.url, "Stranded")
+        await Wallets(store).give_buy_in(client.patron, table, "of the node that died", 40_000)
+        again = await arrive(node.url, token=client.token)
+        assert again.wallet == PLAY_MONEY - 40_000
+        joined = await again.join(table, buy_in)
+        assert (joined["you"]["stack"], joined["wallet"]) == (40_000 + buy_in, PLAY_MONEY - 40_000 - buy_in)
+        assert (await again.call("leave", table=table))["wallet"] == PLAY_MONEY
+        again.joined.clear()
+
+
+@pytest.mark.parametrize("next_step", ["leave", "restart"])
+async def test_chips_on_their_way_home_when_a_node_died_get_there(arrive, tmp_path, next_step: str) -> None:
+    """The table has given, the wallet has not taken: the patron's next leave, or the table's next owner, carries on."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data") as node:
+        client = await arrive(node.url, "Stranded")
+        await client.join(table, 40_000)
+        async with await store_of(node) as store:
+            leaving = await Tables(store).leave(table, client.patron)
+            assert (leaving.how, leaving.amount) == ("gone", 40_000)
+        if next_step == "leave":
+            assert (await client.call("leave", table=table))["wallet"] == PLAY_MONEY
+        else:
+            await asyncio.to_thread(node.kill)
+            await asyncio.to_thread(node.start)
+            async with asyncio.timeout(10):
+                while (await wallet_of(node.url, client.token)) != PLAY_MONEY:
+                    await asyncio.sleep(0.05)
+        client.joined.clear()
+
+
+async def test_the_cashier_moves_nothing_twice(arrive, tmp_path) -> None:
+    """Two nodes that drive the same buy-in on at once end with one stack and one debit."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data") as node, await store_of(node) as store:
+        client = await arrive(node.url, "Doubled")
+        tables, wallets = Tables(store), Wallets(store)
+        for n in range(20):
+            await wallets.give_buy_in(client.patron, table, f"open {n}", 1_000)
+            sitter = Sitter(client.patron, "Doubled", False, "n0", "n0:1")
+            await asyncio.gather(*(Cashier(tables, wallets).sit_down(table, sitter, f"own {n}", 0) for _ in range(3)))
+        joined = await client.join(table, 0)
+        assert joined["you"]["stack"] == 20_000
+        assert joined["wallet"] == PLAY_MONEY - 20_000

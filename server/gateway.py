@@ -32,7 +32,7 @@ HANDSHAKE_TIMEOUT_S: Final = 10
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 20
 CLOSE_TIMEOUT_S: Final = 5
-GOODBYE_TIMEOUT_S: Final = 3
+GOODBYE_TIMEOUT_S: Final = 2
 """A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
 FRONT_PAGE: Final = (

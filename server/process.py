@@ -19,6 +19,7 @@ from server.gateway import check_address
 from server.node import Node, running
 from server.settings import BadSetting, Settings
 from server.store.driver import Driver
+from server.store.safety import refuse_unsafe_store
 from server.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,9 @@ async def _serve(
             store = EmbeddedValkey(settings.data)
             url = await stack.enter_async_context(store)
             await stack.enter_async_context(running(_keep_alive(store)))
+        elif not settings.accept_unsafe_store and not settings.worker:
+            async with Driver(url) as driver:
+                await refuse_unsafe_store(driver)
         if settings.workers:
             await _run_workers(settings, url, arguments, stop, opened)
         else:

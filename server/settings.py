@@ -62,6 +62,7 @@ class Settings:
     workers: int = 0
     worker: int = 0
     confirm_replicas: int = 0
+    accept_unsafe_store: bool = False
 
     def __post_init__(self) -> None:
         if not self.open_play:

@@ -28,6 +28,11 @@ T = TypeVar("T")
 
 _AMOUNT_FIELDS: Final = frozenset({"chip", "buy_in"})
 _UNKNOWN_FIELD: Final = "Object contains unknown field `"
+_FIELD_CHARS_MAX: Final = 64
+_INT_CHARS_MAX: Final = 20
+"""The longest whole number that MessagePack carries has so many; the longest of the protocol has 16."""
+_BEYOND: Final = 2**64
+"""Stands for every longer number of JSON: out of bounds wherever a whole number may be."""
 _REQUEST_TYPES: Final = frozenset(
     str(kind.__struct_config__.tag)
     for kind in AnyRequest.__args__  # each request class states its own tag
@@ -102,10 +107,17 @@ def _hashable_map_of(pairs: list[tuple[Any, Any]]) -> Message:
 
 
 def _unpack_json(frame: str) -> Any:
-    message = json.loads(frame, object_pairs_hook=_map_of, parse_constant=_refuse_constant)
+    message = json.loads(frame, object_pairs_hook=_map_of, parse_constant=_refuse_constant, parse_int=_int_of)
     if "\\u" in frame:  # escapes can smuggle in a lone surrogate, which is no text: UTF-8 has no bytes for it
         json.dumps(message, ensure_ascii=False).encode()
     return message
+
+
+def _int_of(text: str) -> int:
+    """Read a whole number; one that is longer than any of ours is read no further than that it is."""
+    if len(text) > _INT_CHARS_MAX:  # thousands of digits take long, and Python refuses them with an error of its own
+        return -_BEYOND if text.startswith("-") else _BEYOND
+    return int(text)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -162,4 +174,5 @@ def _misfit(complaint: str, message: Message, request_id: str | None) -> BadMess
     else:
         name = complaint.rpartition("`")[0].rpartition("`")[2].removeprefix("$.")
         code = ErrorCode.BAD_AMOUNT if name in _AMOUNT_FIELDS and name in message else ErrorCode.BAD_FIELD
-    return BadMessage(code, name[:64] if name.isidentifier() else None, request_id)
+    is_plain = name.isascii() and name.isidentifier()
+    return BadMessage(code, name[:_FIELD_CHARS_MAX] if is_plain else None, request_id)

@@ -35,7 +35,7 @@ class ErrorCode(IntEnum):
     UNKNOWN_TABLE = 2001, "no such table"
     NOT_WATCHING = 2002, "this connection does not follow that table"
     NOT_SEATED = 2003, "you have no seat at this table"
-    SEAT_TAKEN_OVER = 2004, "another connection of yours holds this seat now"
+    SEAT_TAKEN_OVER = 2004, "this connection does not hold the seat; join to take it"
     TABLE_FULL = 2005, "every seat at this table is taken"
     INSUFFICIENT_WALLET = 2006, "your wallet does not hold that much"
     TOO_MANY_TABLES = 2007, "this connection follows as many tables as it may"
@@ -59,7 +59,7 @@ class ErrorCode(IntEnum):
     # 4000-4999: not now. Send the same request_id again after a pause; it is decided once.
     STORE_AWAY = 4001, "the table's store can't be reached; try again"
     BUSY = 4002, "too much is waiting for this table; try again"
-    UNCONFIRMED = 4003, "it was done, but is not safe against the loss of a server yet; ask again"
+    UNCONFIRMED = 4003, "it was decided, but is not safe against the loss of a server yet; ask again"
     # 5000-5999: our fault, and logged as such.
     INTERNAL = 5001, "the server failed; ask what holds now before you try again"
 

@@ -51,6 +51,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument(
         "--confirm-replicas", metavar="K", type=int, default=0, help="replicas that must have an act about money"
     )
+    run.add_argument(
+        "--accept-unsafe-store", action="store_true", help="run on a store whose settings could lose money"
+    )
     run.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
 
 
@@ -92,6 +95,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         workers=args.workers,
         worker=args.worker,
         confirm_replicas=args.confirm_replicas,
+        accept_unsafe_store=args.accept_unsafe_store,
     )
 
 

@@ -75,7 +75,9 @@ class Driver:
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
         self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
-        self._is_stale = url.startswith("redis+cluster")  # who holds what must be asked before the first call
+        self._is_known = not url.startswith("redis+cluster")  # who holds what must be asked before the first call
+        self._is_stale = False
+        self._looking = asyncio.Lock()
         self.places_seen = 0
         """Grows whenever a server was lost or named another one: what lay on it may lie elsewhere now."""
 
@@ -91,7 +93,11 @@ class Driver:
         return self._shards.client_of(key)
 
     async def _look_if_stale(self) -> None:
-        if self._is_stale:
+        if self._is_known and not self._is_stale:
+            return
+        async with self._looking:  # the others go on by what was known, if anything was
+            if self._is_known and not self._is_stale:
+                return
             self._is_stale = False
             try:
                 async with _cancellable():
@@ -99,6 +105,7 @@ class Driver:
             except BaseException:
                 self._is_stale = True
                 raise
+            self._is_known = True
 
     def look_again(self) -> None:
         """Have the next call ask again which server holds what."""
@@ -142,6 +149,13 @@ class Driver:
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
                 answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
         return _checked(answer)
+
+    async def each(self, *command: Word) -> AsyncIterator[Any]:
+        """Run a command without a key on every server that holds keys. Raises `StoreAway` or `StoreRefused`."""
+        async with self._translated():
+            await self._look_if_stale()
+            for client in self._shards.clients():
+                yield await self._send_to(client, command, is_asking=False, confirmed=False)
 
     async def scan(self, pattern: str, count: int) -> AsyncIterator[str]:
         """List the keys that match, on every server; a key may come more than once. Raises `StoreAway`."""

@@ -111,6 +111,8 @@ class Witness:
         await asyncio.wait([self._betting])
         await self.client.until(lambda: self.client.seen("round_settled", round=max(self._bets)))
         left = await self.client.call("leave", table=TABLE)
+        if left["after_round"]:  # a bet lies whose answer came too late for the books
+            (left,) = await self.client.until(lambda: self.client.seen("seat_freed", table=TABLE), what="seat_freed")
         last = self.client.seen("results", table=TABLE)[-1]
         assert left["wallet"] == self.client.wallet - self._stack + last["stack"]
         await self.client.close()
@@ -293,7 +295,6 @@ NOT_JSON: Final = [
     GOOD_JSON + GOOD_JSON,
     GOOD_JSON.replace("100", "NaN"),
     GOOD_JSON.replace("100", "-Infinity"),
-    GOOD_JSON.replace("100", "1" * 5_000),
     GOOD_JSON.replace("player", "\\ud800"),
     GOOD_JSON.replace('"chip"', '"\\udc00"'),
     GOOD_JSON.replace("bad", "\\udfff"),
@@ -416,7 +417,7 @@ ONLY_MSGPACK: Final[list[Any]] = [
     msgpack.ExtType(5, b"\x64"),
     msgpack.Timestamp(1),
 ]
-ONLY_JSON: Final = ["100.0", "1e2", "-0.0", "1e400", "-1e400", "9" * 30, "9" * 4_000]
+ONLY_JSON: Final = ["100.0", "1e2", "-0.0", "1e400", "-1e400", "9" * 30, "9" * 4_000, "9" * 16_000]
 AMOUNTS: Final[list[tuple[Message, str]]] = [
     (PLACE, "chip"),
     ({"type": "join", "request_id": "bad", "table": TABLE, "buy_in": 0}, "buy_in"),

@@ -29,11 +29,15 @@ async def refused(client: RawClient, table: str, spot: str, chip: int) -> str:
     return error.value.name
 
 
-@pytest.mark.parametrize("table", TABLES)
-async def test_limits_hold_on_every_spot(arrive, node_url: str, table: str) -> None:
+async def test_limits_hold_on_every_spot(arrive, node_url: str) -> None:
     """BL-015: the minimum and the maximum themselves are taken, one step beyond is refused and changes nothing."""
+    clients = [await arrive(node_url, f"Limits of {table}") for table in TABLES]
+    await asyncio.gather(*(check_limits(client, table) for client, table in zip(clients, TABLES, strict=True)))
+
+
+async def check_limits(client: RawClient, table: str) -> None:
+    """Try the limits of one table."""
     house = plain_rules.HOUSES[table]
-    client = await arrive(node_url, "Limits")
     joined = await client.join(table, 300_000)
     rules = joined["snapshot"]["rules"]
     assert set(rules["maximums"]) == set(house.spots)
@@ -65,28 +69,31 @@ async def test_limits_hold_on_every_spot(arrive, node_url: str, table: str) -> N
 
 
 async def test_player_and_banker_together_only_where_the_house_allows_it(arrive, node_url: str) -> None:
-    """BL-019: in either order, by rebet and from two connections; the first bet stays."""
-    for table, both in (("four-deck-1", False), ("royal-1", True)):
+    """BL-019: in either order, and from two connections; the first bet stays."""
+
+    async def try_both(table: str, *, together: bool) -> None:
         client = await arrive(node_url, "Both")
         await client.join(table, 10_000)
         for first, second in (("player", "banker"), ("banker", "player")):
             await client.next("betting_opened", table=table)
             assert (await client.place(table, first, 100))["bets"] == {first: 100}
-            if both:
+            if together:
                 assert (await client.place(table, second, 100))["bets"] == {first: 100, second: 100}
-            else:
-                assert await refused(client, table, second, 100) == "SPOTS_CONFLICT"
-                other = await arrive(node_url, token=client.token)
-                await other.join(table, 0)
-                assert (await refused(other, table, second, 100)) == "SPOTS_CONFLICT"
-                assert (await other.place(table, "tie", 100))["bets"] == {first: 100, "tie": 100}
-                client = other
+                continue
+            assert await refused(client, table, second, 100) == "SPOTS_CONFLICT"
+            other = await arrive(node_url, token=client.token)
+            await other.join(table, 0)
+            assert await refused(other, table, second, 100) == "SPOTS_CONFLICT"
+            assert (await other.place(table, "tie", 100))["bets"] == {first: 100, "tie": 100}
+            client = other
+
+    await asyncio.gather(try_both("four-deck-1", together=False), try_both("royal-1", together=True))
 
 
-async def test_three_bets_above_the_stack_never_lie_together(arrive, node_url: str) -> None:
-    """BL-144: each fits by itself; sent at once and one by one, the sum never passes the stack, and each has its answer."""
+async def test_three_bets_above_the_stack_never_lie_together(arrive, brisk_url: str) -> None:
+    """BL-144: each fits by itself; sent at once, the sum never passes the stack, and each has its answer."""
     table = "punto-banco-1"
-    client = await arrive(node_url, "Greedy", subprotocol=JSON)
+    client = await arrive(brisk_url, "Greedy", subprotocol=JSON)
     await client.join(table, 1_000)
     number = (await client.next("betting_opened", table=table))["round"]
     futures = [
@@ -100,10 +107,10 @@ async def test_three_bets_above_the_stack_never_lie_together(arrive, node_url: s
     assert (await client.ask("double", table=table, round=number))["name"] == "INSUFFICIENT_STACK"
 
 
-async def test_a_stake_can_not_be_moved_away(arrive, node_url: str) -> None:
+async def test_a_stake_can_not_be_moved_away(arrive, brisk_url: str) -> None:
     """BL-143: with all of it on the table nothing is left to leave with, to join elsewhere with, or to bet again."""
     table, elsewhere = "red-lounge-1", "royal-1"
-    client = await arrive(node_url, "Mover")
+    client = await arrive(brisk_url, "Mover")
     await client.join(table, PLAY_MONEY)
     number = (await client.next("betting_opened", table=table))["round"]
     for _ in range(2):
@@ -121,9 +128,9 @@ async def test_a_stake_can_not_be_moved_away(arrive, node_url: str) -> None:
     client.joined.clear()
 
 
-async def test_one_patron_at_five_tables_adds_up(arrive, node_url: str) -> None:
+async def test_one_patron_at_five_tables_adds_up(arrive, brisk_url: str) -> None:
     """BL-153: bets, top-ups, leaves and joins at all tables at once; at the end the wallet is what the results say."""
-    client = await arrive(node_url, "Everywhere", subprotocol=MSGPACK)
+    client = await arrive(brisk_url, "Everywhere", subprotocol=MSGPACK)
     chance = random.Random(153)
 
     async def busy(table: str) -> None:
@@ -145,23 +152,8 @@ async def test_one_patron_at_five_tables_adds_up(arrive, node_url: str) -> None:
     client.joined.clear()
     gains = [line["payout"] - line["stake"] for results in client.seen("results") for line in results["bets"].values()]
     assert len(gains) > 20
-    again = await arrive(node_url, token=client.token)
+    again = await arrive(brisk_url, token=client.token)
     assert again.wallet == PLAY_MONEY + sum(gains)
-
-
-async def test_a_win_is_paid_once(arrive, brisk_url: str) -> None:
-    """BL-146: twenty rounds without an act after one bet on each side: one payout, and the stack stays."""
-    table = "royal-1"
-    client = await arrive(brisk_url, "Patient")
-    await client.join(table, 10_000)
-    number = await client.betting(table)
-    await client.place(table, "player", 500)
-    await client.place(table, "banker", 500)
-    results = await client.next("results", table=table, round=number)
-    await client.until(lambda: client.seen("round_settled", table=table, round=number + 10), 20)
-    assert len(client.seen("results")) == 1
-    seat = await own_seat(client, table)
-    assert (seat["stack"], seat["last_round"], seat["last_results"]) == (results["stack"], number, results["bets"])
 
 
 # --- transfers that a node left half-way ------------------------------------------------------------------------------
@@ -180,7 +172,7 @@ async def store_of(node: NodeProcess) -> Driver:
 
 @pytest.mark.parametrize("buy_in", [0, 5_000])
 async def test_chips_on_their_way_in_when_a_node_died_arrive_with_the_next_join(arrive, tmp_path, buy_in: int) -> None:
-    """The wallet has given, the table has not taken: whoever joins next brings them along, whatever it brings itself."""
+    """The wallet has given, the table has not taken: the next join brings them along, whatever it brings itself."""
     table = "royal-1"
     async with own_node(tmp_path / "data") as node, await store_of(node) as store:
         client = await arrive(node.url, "Stranded")

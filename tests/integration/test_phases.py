@@ -76,22 +76,22 @@ async def test_bets_around_the_close_count_or_are_refused(arrive, node_url: str)
     rounds_since(clients[0], table, number)
 
 
-async def test_made_up_messages_move_nothing(arrive, node_url: str) -> None:
+async def test_made_up_messages_move_nothing(arrive, brisk_url: str) -> None:
     """BL-045, BL-052: in each phase a seat sends what only a house may decide; each is an unknown message, and the
     round of another seat runs by its own clock."""
     table = "four-deck-1"
-    watcher = await arrive(node_url, "Watcher")
+    watcher = await arrive(brisk_url, "Watcher")
     await watcher.join(table, 1_000)
     first = await watcher.betting(table)
     for phase in ("betting", "dealing", "settling"):
-        meddler = await arrive(node_url, f"Meddler in {phase}")
+        meddler = await arrive(brisk_url, f"Meddler in {phase}")
         await meddler.join(table, 1_000)
         await meddler.until(lambda meddler=meddler, phase=phase: meddler.phase[table] == phase)
         for kind in MADE_UP[:7]:  # the eighth would end the connection
             reply = await meddler.ask(kind, table=table, round=meddler.round[table])
             assert reply["name"] == "UNKNOWN_TYPE"
         assert meddler.close_code is None
-    meddler = await arrive(node_url, "Meddler to the end")
+    meddler = await arrive(brisk_url, "Meddler to the end")
     for kind in MADE_UP[:7]:
         await meddler.ask(kind)
     await meddler.begin(MADE_UP[7])
@@ -103,16 +103,16 @@ async def test_made_up_messages_move_nothing(arrive, node_url: str) -> None:
     assert not [events for events in rounds if events[1]["early"]]
 
 
-async def test_comers_goers_and_bets_do_not_move_the_close(arrive, node_url: str) -> None:
+async def test_comers_goers_and_bets_do_not_move_the_close(arrive, brisk_url: str) -> None:
     """BL-048, BL-049: twenty visits and two hundred acts, good and bad, within one betting phase: one close, on
     time."""
     busy, calm = "red-lounge-1", "royal-1"
-    actor, host = await arrive(node_url, "Actor"), await arrive(node_url, "Host")
+    actor, host = await arrive(brisk_url, "Actor"), await arrive(brisk_url, "Host")
     await actor.join(busy, 100_000)
     await host.join(calm, 1_000)
 
     async def act() -> int:
-        number = (await actor.next("betting_opened", table=busy))["round"]
+        number: int = (await actor.next("betting_opened", table=busy))["round"]
         acts = [await actor.begin("place", table=busy, round=number, spot="tie", chip=100) for _ in range(100)]
         acts += [await actor.begin("place", table=busy, round=number, spot="tie", chip=7) for _ in range(50)]
         acts += [await actor.begin("undo", table=busy, round=number, spot="player") for _ in range(50)]
@@ -121,9 +121,9 @@ async def test_comers_goers_and_bets_do_not_move_the_close(arrive, node_url: str
         return number
 
     async def visit() -> int:
-        number = (await host.next("betting_opened", table=calm))["round"]
+        number: int = (await host.next("betting_opened", table=calm))["round"]
         for n in range(20):
-            visitor = await RawClient.arrive(node_url, f"Visitor {n}")
+            visitor = await RawClient.arrive(brisk_url, f"Visitor {n}")
             await visitor.join(calm, 100)
             await visitor.call("leave", table=calm)
             await visitor.close()
@@ -136,12 +136,12 @@ async def test_comers_goers_and_bets_do_not_move_the_close(arrive, node_url: str
         assert events[1]["early"] is False
 
 
-async def test_fifty_sit_down_while_cards_are_dealt(arrive, node_url: str) -> None:
+async def test_fifty_sit_down_while_cards_are_dealt(arrive, brisk_url: str) -> None:
     """BL-050: the round goes on with one result, and those who came play from the next betting phase on."""
     table = "stand-off-1"
-    first = await arrive(node_url, "First")
+    first = await arrive(brisk_url, "First")
     await first.join(table, 1_000)
-    comers = await asyncio.gather(*(arrive(node_url, f"Comer {n}") for n in range(50)))
+    comers = await asyncio.gather(*(arrive(brisk_url, f"Comer {n}") for n in range(50)))
     await first.next("betting_opened", table=table)
     number = (await first.next("card_dealt", table=table))["round"]
     joined = await asyncio.gather(*(comer.join(table, 1_000) for comer in comers))
@@ -200,10 +200,10 @@ async def test_rounds_go_on_when_the_first_who_joined_goes(arrive, brisk_url: st
 # --- ready ------------------------------------------------------------------------------------------------------------
 
 
-async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, node_url: str) -> None:
+async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, brisk_url: str) -> None:
     """All connected seats, and not within two seconds of a join; a later act takes readiness back."""
     table = "red-lounge-1"
-    ann, bob, away = [await arrive(node_url, name) for name in ("Ann", "Bob", "Away")]
+    ann, bob, away = [await arrive(brisk_url, name) for name in ("Ann", "Bob", "Away")]
     for client in (ann, bob, away):
         await client.join(table, 5_000)
     await away.drop()  # its seat is held, but nobody waits for it
@@ -220,7 +220,8 @@ async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, n
         if ann_acts_again:
             await ann.place(table, "player", 100)
         await settled(ann, table, number)
-        return ann.seen("betting_closed", table=table, round=number)[0]
+        closed: Message = ann.seen("betting_closed", table=table, round=number)[0]
+        return closed
 
     closed = await play(bob_is_ready=False)
     assert closed["early"] is False
@@ -228,12 +229,12 @@ async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, n
         closed = await play()
         if closed["early"]:
             break
-        assert closed["closed_at_ms"] < joined_at_ms + 2_600
+        assert closed["closed_at_ms"] < joined_at_ms + 2_500
     assert closed["closed_at_ms"] >= joined_at_ms + 1_950
     assert (await play(bob_is_ready=False))["early"] is False
     assert (await play(ann_acts_again=True))["early"] is False
     assert (await play())["early"] is True
-    new = await arrive(node_url, "New")
+    new = await arrive(brisk_url, "New")
     await new.join(table, 5_000)
     await new.call("leave", table=table)
     new.joined.clear()
@@ -263,19 +264,19 @@ def replay(events: list[Message], seq: int) -> dict[str, Any]:
     return state
 
 
-async def test_a_late_joiner_sees_the_table_as_it_is(arrive, node_url: str) -> None:
+async def test_a_late_joiner_sees_the_table_as_it_is(arrive, brisk_url: str) -> None:
     """BL-047: at any moment of a round the snapshot holds the true phase, the true deadline, the cards so far and the
     own bets, and nothing of what is to come."""
     table = "royal-1"
-    host = await arrive(node_url, "Host")
+    host = await arrive(brisk_url, "Host")
     await host.join(table, 50_000)
     await host.next("betting_opened", table=table)
-    comers = [await arrive(node_url, f"Comer {n}", subprotocol=SUBPROTOCOLS[n % 2]) for n in range(40)]
+    comers = [await arrive(brisk_url, f"Comer {n}", subprotocol=SUBPROTOCOLS[n % 2]) for n in range(30)]
     chance = random.Random(47)
     first = (await host.next("betting_opened", table=table))["round"]
     snapshots = []
     for comer in comers:
-        await asyncio.sleep(chance.uniform(0, 0.08))  # all moments of two rounds
+        await asyncio.sleep(chance.uniform(0, 0.06))  # all moments of two rounds
         snapshots.append((await comer.call("watch", table=table))["snapshot"])
     await settled(host, table, host.round[table])
     for snapshot in snapshots:
@@ -284,8 +285,8 @@ async def test_a_late_joiner_sees_the_table_as_it_is(arrive, node_url: str) -> N
         assert snapshot["round"] >= first
         if snapshot["phase"] == "betting":
             opened = host.seen("betting_opened", table=table, round=snapshot["round"])[0]
-            assert 0 <= snapshot["at_ms"] - opened["opened_at_ms"] <= 600
-            assert 0 < snapshot["closes_at_ms"] - snapshot["at_ms"] <= 600
+            assert 0 <= snapshot["at_ms"] - opened["opened_at_ms"] <= 300
+            assert -50 < snapshot["closes_at_ms"] - snapshot["at_ms"] <= 300  # the deadline may be passing just now
     assert {snapshot["phase"] for snapshot in snapshots} == {"betting", "dealing", "settling"}
     await host.betting(table)
     await host.betting(table)
@@ -295,12 +296,14 @@ async def test_a_late_joiner_sees_the_table_as_it_is(arrive, node_url: str) -> N
 
 
 async def test_every_table_keeps_cycling(arrive, brisk_url: str) -> None:
-    """BL-054 in short: five tables, none of which stands still, whatever goes on at the others."""
+    """BL-054 in short: five tables, none of which stands still; BL-038: no two of their shoes are committed alike."""
     client = await arrive(brisk_url, "Everywhere")
     for table in TABLES:
         await client.join(table, 1_000)
-    await client.until(lambda: all(len(client.seen("round_settled", table=table)) >= 5 for table in TABLES))
+    await client.until(lambda: all(len(client.seen("round_settled", table=table)) >= 4 for table in TABLES))
     counts = [len(client.seen("round_settled", table=table)) for table in TABLES]
     assert max(counts) - min(counts) <= 3, dict(zip(TABLES, counts, strict=True))
     for table in TABLES:
         rounds_since(client, table, 0)
+    commitments = [event["commitment"] for event in client.seen("shoe_started")]
+    assert len(set(commitments)) == len(commitments) >= 6

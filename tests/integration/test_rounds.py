@@ -27,12 +27,12 @@ async def bet_something(client: RawClient, table: str, chance: random.Random) ->
 
 
 @pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
-async def test_a_stranger_sits_bets_and_is_paid_at_every_table(arrive, node_url: str, subprotocol: str) -> None:
+async def test_a_stranger_sits_bets_and_is_paid_at_every_table(arrive, brisk_url: str, subprotocol: str) -> None:
     """Each variant: the numbered events are whole rounds, private results equal the plain settlement to the unit."""
 
     async def play(table: str) -> None:
         chance = random.Random(table + subprotocol)
-        client = await arrive(node_url, "Stranger", subprotocol=subprotocol)
+        client = await arrive(brisk_url, "Stranger", subprotocol=subprotocol)
         joined = await client.join(table, BUY_IN)
         stack, seq = joined["you"]["stack"], joined["snapshot"]["seq"]
         assert (stack, joined["wallet"]) == (BUY_IN, client.wallet - BUY_IN)
@@ -58,10 +58,10 @@ async def test_a_stranger_sits_bets_and_is_paid_at_every_table(arrive, node_url:
     await asyncio.gather(*(play(table) for table in TABLES))
 
 
-async def test_ten_seats_see_the_same_events(arrive, node_url: str) -> None:
+async def test_ten_seats_see_the_same_events(arrive, brisk_url: str) -> None:
     """Five seats speak MessagePack and five JSON, and the numbered events of all ten are equal and gapless."""
     table = "punto-banco-1"
-    clients = [await arrive(node_url, f"Ten {n}", subprotocol=(MSGPACK, JSON)[n % 2]) for n in range(10)]
+    clients = [await arrive(brisk_url, f"Ten {n}", subprotocol=(MSGPACK, JSON)[n % 2]) for n in range(10)]
     seqs = [(await client.join(table, 10_000))["snapshot"]["seq"] for client in clients]
     first = (await clients[-1].next("betting_opened", table=table))["round"]
     for client in clients:
@@ -77,11 +77,11 @@ async def test_ten_seats_see_the_same_events(arrive, node_url: str) -> None:
         check_round(events)
 
 
-async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, node_url: str) -> None:
+async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, brisk_url: str) -> None:
     """BL-008, BL-028: cards come only between close and outcome, and no message before it holds an outcome or a
     result."""
     table = "royal-1"
-    client = await arrive(node_url)
+    client = await arrive(brisk_url)
     await client.join(table, 10_000)
     for _ in range(3):
         opened = await client.next("betting_opened", table=table)
@@ -99,10 +99,10 @@ async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, node_url:
         assert 4 <= len(cards_of(client.events[start:])) <= 6
 
 
-async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, node_url: str) -> None:
+async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, brisk_url: str) -> None:
     """BL-039: topping up, leaving, sitting again and an idle time change neither the shoe nor its position."""
     table = "stand-off-1"
-    client = await arrive(node_url)
+    client = await arrive(brisk_url)
     await client.join(table, 10_000)
     await client.next("round_settled", table=table)
     await client.join(table, 5_000)
@@ -122,11 +122,11 @@ async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, node_url: st
     assert not client.seen("shoe_started")
 
 
-async def test_rounds_number_on_and_shuffling_tables_open_every_shoe(arrive, node_url: str) -> None:
+async def test_rounds_number_on_and_shuffling_tables_open_every_shoe(arrive, brisk_url: str) -> None:
     """Where every round is shuffled anew, each shoe has the next number, one round, and a secret that gives its
     cards."""
     table = "red-lounge-1"
-    client = await arrive(node_url)
+    client = await arrive(brisk_url)
     await client.join(table, 100)
     shoes = [await client.next("shoe_ended", table=table) for _ in range(3)]
     assert [shoe["shoe"] for shoe in shoes] == [shoes[0]["shoe"] + n for n in range(3)]

@@ -163,9 +163,10 @@ async def test_sockets_closed_around_a_join_leave_nothing_behind(arrive, hasty_u
     async def come_and_go(n: int) -> None:
         client = await RawClient.arrive(hasty_url, f"Ghost {n}", subprotocol=(MSGPACK, JSON)[n % 2])
         tokens.append(client.token)
-        await client.begin("join", table=table, buy_in=5_000)
+        answer = await client.begin("join", table=table, buy_in=5_000)
         await asyncio.sleep(chance.uniform(0, 0.05))
         await (client.drop() if n % 3 else client.close())
+        assert answer.done()
 
     for start in range(0, 200, 10):
         await asyncio.gather(*(come_and_go(start + n) for n in range(10)))
@@ -181,9 +182,9 @@ async def test_sockets_closed_around_a_join_leave_nothing_behind(arrive, hasty_u
 # --- leaving ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_leaver_with_bets_leaves_after_the_round(arrive, node_url: str) -> None:
+async def test_a_leaver_with_bets_leaves_after_the_round(arrive, brisk_url: str) -> None:
     table = "royal-1"
-    client, other = await arrive(node_url, "Leaver"), await arrive(node_url, "Other")
+    client, other = await arrive(brisk_url, "Leaver"), await arrive(brisk_url, "Other")
     await client.join(table, 10_000)
     await other.join(table, 1_000)
     number = await client.betting(table)
@@ -200,9 +201,9 @@ async def test_a_leaver_with_bets_leaves_after_the_round(arrive, node_url: str) 
     assert client.patron not in seats_of(await view_of(other, table))
 
 
-async def test_joining_again_cancels_the_leave(arrive, node_url: str) -> None:
+async def test_joining_again_cancels_the_leave(arrive, brisk_url: str) -> None:
     table = "royal-1"
-    client = await arrive(node_url, "Undecided")
+    client = await arrive(brisk_url, "Undecided")
     await client.join(table, 10_000)
     number = await client.betting(table)
     await client.place(table, "player", 100)
@@ -214,10 +215,10 @@ async def test_joining_again_cancels_the_leave(arrive, node_url: str) -> None:
     assert (await view_of(client, table))["you"] is not None
 
 
-async def test_join_leave_join_without_waiting(arrive, node_url: str) -> None:
+async def test_join_leave_join_without_waiting(arrive, brisk_url: str) -> None:
     """BL-064: fifty times, all requests in flight at once: answers match their requests, and the last word counts."""
     table = "stand-off-1"
-    client = await arrive(node_url, "Hasty")
+    client = await arrive(brisk_url, "Hasty")
     for _ in range(50):
         futures = [
             await client.begin("join", table=table, buy_in=1_000),
@@ -256,14 +257,14 @@ async def test_joining_twice_is_a_full_answer_and_adds_chips(arrive, node_url: s
     assert results["stack"] == 3_000 + results["bets"]["tie"]["payout"]
 
 
-async def test_the_same_join_sent_twice_buys_in_once(arrive, node_url: str) -> None:
+async def test_the_same_join_sent_twice_buys_in_once(arrive, brisk_url: str) -> None:
     """A retry under its request_id, also from a new connection, moves no second sum; another sum under it is
     refused."""
     table = "royal-1"
-    client = await arrive(node_url)
+    client = await arrive(brisk_url)
     for _ in range(3):
         assert (await client.join(table, 1_000, request_id="once"))["you"]["stack"] == 1_000
-    again = await arrive(node_url, token=client.token)
+    again = await arrive(brisk_url, token=client.token)
     assert (await again.join(table, 1_000, request_id="once"))["you"]["stack"] == 1_000
     client.joined.clear()
     with pytest.raises(CallRefused, match="REQUEST_REUSED"):
@@ -357,7 +358,7 @@ async def test_a_returning_client_gets_what_it_missed_or_a_snapshot(arrive, bris
         answer = await other.call("watch", table=table, **wrong)
         assert answer["resumed"] is False
         assert answer["snapshot"]["incarnation"] == incarnation
-        await other.next("round_settled", table=table)
+        await other.until(lambda other=other: len(other.numbered(table)) > 3)
         after = [event["seq"] for event in other.numbered(table)]
         assert after[0] == answer["snapshot"]["seq"] + 1
         assert all(later == earlier + 1 for earlier, later in pairwise(after))

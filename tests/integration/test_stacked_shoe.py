@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import plain_rules
 from tests.support.node_process import own_node, running_node
-from tests.support.raw_client import SUBPROTOCOLS, TABLES, CallRefused, Message, RawClient
+from tests.support.raw_client import SUBPROTOCOLS, TABLES, Message, RawClient
 from tests.support.rounds import cards_of, check_round, whole_rounds
 
 UNIT = 100
@@ -66,7 +66,7 @@ def stacked_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("stacked")
     file = home / "lines.txt"
     file.write_text("# forced hands\n\n" + "".join(f"{line.cards}\n" for line in LINES))
-    flags = {"betting_ms": 250, "card_ms": 0, "result_ms": 0, "play_money": 10 * BUY_IN}
+    flags = {"betting_ms": 400, "card_ms": 0, "result_ms": 0, "play_money": 10 * BUY_IN}
     with running_node(home / "data", stacked_shoe=str(file), **flags) as node:
         yield node.url
 
@@ -91,6 +91,9 @@ async def _play_lines(url: str, number: int, table: str) -> dict[str, Dealt]:
         for number, line in enumerate(LINES, start=1):
             assert await client.betting(table) == number
             bets = await _lay(client, table, line.bets)
+            await client.call(
+                "ready", table=table, round=number
+            )  # nobody waits for the timer, two seconds after the join
             results = await client.next("results", table=table) if bets else None
             await client.next("round_settled", table=table, round=number)
             events = whole_rounds(client.numbered(table))[-1]
@@ -112,11 +115,11 @@ async def _lay(client: RawClient, table: str, wanted: dict[str, int]) -> dict[st
         left = units * UNIT
         while left:
             chip = next(chip for chip in CHIPS if chip <= left)
-            try:
-                lies = (await client.place(table, spot, chip))["bets"]
-            except CallRefused as refused:
-                assert refused.name in ("SPOT_FORBIDDEN", "SPOTS_CONFLICT"), refused.reply
+            answer = await client.ask("place", table=table, round=client.round[table], spot=spot, chip=chip)
+            if answer["type"] == "error":
+                assert answer["name"] in ("SPOT_FORBIDDEN", "SPOTS_CONFLICT"), answer
                 break
+            lies = answer["bets"]
             left -= chip
     house = plain_rules.HOUSES[table]
     taken = {spot: units * UNIT for spot, units in wanted.items() if spot in house.spots}

@@ -60,8 +60,10 @@ class NodeProcess:
         flags = [word for name, value in self.flags.items() for word in (f"--{name}", str(value))]
         self._lines = Queue()  # the reader of the process before may still have to say that it ended
         self._process = subprocess.Popen(
-            [sys.executable, "-m", self.module, "serve", "--open", "--listen", f"127.0.0.1:{self.port}"]
-            + ["--data", str(self.data), *flags],
+            [
+                *(sys.executable, "-m", self.module, "serve", "--open"),
+                *("--listen", f"127.0.0.1:{self.port}", "--data", str(self.data), *flags),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -16,12 +16,12 @@ from tests.integration.store.checks import Ledger
 from tests.support.stores import KEPT, Store, kind_asked_for, new_store
 
 ABOUT_ONE_SERVER = ("test_bus.py", "test_driver.py", "test_keys.py", "test_nodes.py")
-"""What these disturb, count or listen to on a server would be another server's on a cluster."""
+"""These disturb, count or listen to the bundled server."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what is about one server where another kind of store was asked for."""
-    if kind_asked_for() in ("sentinel", "cluster"):
+    if kind_asked_for():
         for item in items:
             if item.path.parent.name == "store" and item.path.name in ABOUT_ONE_SERVER:
                 item.add_marker(pytest.mark.skip(reason="about one server"))
@@ -92,11 +92,14 @@ async def _client_of(store_url: str, big_store: Store | None) -> Redis:
 
 
 class _WholeCluster(RedisCluster):
-    """A client of every server of a cluster that asks one of them for the time."""
+    """A client of every server of a cluster: one of them tells the time, all of them are set."""
 
     async def time(self, **_: Any) -> tuple[int, int]:
         seconds, micros = await self.execute_command("TIME", target_nodes=self.get_random_node())
         return int(seconds), int(micros)
+
+    async def config_set(self, name: Any, value: Any, *_: Any, **__: Any) -> Any:
+        return await self.execute_command("CONFIG SET", name, value, target_nodes=RedisCluster.PRIMARIES)
 
 
 @pytest.fixture

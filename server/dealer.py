@@ -210,13 +210,16 @@ class Dealer:
 
     async def _notice_rollback(self) -> None:
         """Look whether the table lies in another run of the store than before. Where that one can have forgotten
-        writes, seats may know what it does not, and the incarnation changes: all start from a snapshot."""
-        claimed = self._now
-        run_id = await self._at.nodes.run_id_of(self.table)
-        if run_id == claimed.run_id or claimed.rollback:
+        writes, or is seen to have (an older copy was put back), seats may know what it does not, and the incarnation
+        changes: all start from a snapshot."""
+        claimed, nodes = self._now, self._at.nodes
+        run_id = await nodes.run_id_of(self.table)
+        has_lost = self._at.hub.has_told_after(self.table, claimed.lease.incarnation, claimed.state.seq)
+        if claimed.rollback or (run_id == claimed.run_id and not has_lost):
             return
-        nodes = self._at.nodes
-        rollback = not (await nodes.still_serves(claimed.run_id) or await nodes.keeps_every_write(self.table))
+        rollback = has_lost or not (
+            await nodes.still_serves(claimed.run_id) or await nodes.keeps_every_write(self.table)
+        )
         incarnation = self._at.new_incarnation() if rollback else ""
         await self._tables.adopt_store(self.table, claimed.lease, run_id, incarnation, rollback=rollback)
         lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)

@@ -53,6 +53,8 @@ class Feed:
         self.table = table
         self.incarnation = incarnation
         self.seq = seq
+        self.newest_seq = seq
+        """The highest seq that was passed on in this incarnation: a store that is behind it has forgotten something."""
         self.heard_at_s = 0.0
         self.repairing = asyncio.Lock()
         self.listeners: set[Listener] = set()
@@ -70,6 +72,7 @@ class Feed:
     def reset(self, incarnation: str, seq: int) -> None:
         """Begin again at a position that the kept events do not lead to: everybody needs a snapshot before anything
         else."""
+        self.newest_seq = max(seq, self.newest_seq) if incarnation == self.incarnation else seq
         self.incarnation, self.seq = incarnation, seq
         self._kept.clear()
         self._ahead.clear()
@@ -143,6 +146,7 @@ class Feed:
         if seq != self.seq + 1:
             return False
         self.seq = seq
+        self.newest_seq = max(seq, self.newest_seq)
         frames = Frames(packed)
         self._kept.append((seq, frames))
         self._write(frames, self._those_not_ahead(seq) if self._ahead else self.listeners)

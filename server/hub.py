@@ -74,6 +74,11 @@ class Hub:
         """End what `follow` began."""
         self._nudges.pop(table, None)
 
+    def has_told_after(self, table: str, incarnation: str, seq: int) -> bool:
+        """Whether seats here were told events after this position: what the store does not know of, it has lost."""
+        feed = self._feeds.get(table)
+        return feed is not None and feed.incarnation == incarnation and feed.newest_seq > seq
+
     async def attach(
         self, listener: Listener, table: str, incarnation: str | None, seq: int | None, is_seated: bool
     ) -> tuple[bool, TableRow, Callable[[], None]]:

@@ -28,7 +28,8 @@ T = TypeVar("T")
 
 _AMOUNT_FIELDS: Final = frozenset({"chip", "buy_in"})
 _UNKNOWN_FIELD: Final = "Object contains unknown field `"
-_FIELD_CHARS_MAX: Final = 64
+FIELD_CHARS_MAX: Final = 64
+"""So much is told back of the name of a field that does not fit."""
 _INT_CHARS_MAX: Final = 20
 """The longest whole number that MessagePack carries has so many; the longest of the protocol has 16."""
 _BEYOND: Final = 2**64
@@ -175,4 +176,4 @@ def _misfit(complaint: str, message: Message, request_id: str | None) -> BadMess
         name = complaint.rpartition("`")[0].rpartition("`")[2].removeprefix("$.")
         code = ErrorCode.BAD_AMOUNT if name in _AMOUNT_FIELDS and name in message else ErrorCode.BAD_FIELD
     is_plain = name.isascii() and name.isidentifier()
-    return BadMessage(code, name[:_FIELD_CHARS_MAX] if is_plain else None, request_id)
+    return BadMessage(code, name[:FIELD_CHARS_MAX] if is_plain else None, request_id)

@@ -283,8 +283,10 @@ async def store_rolled_back(stage: Stage) -> None:
     """The store comes back as it was some rounds before: a new incarnation, snapshots, the open round void, its shoe
     revealed."""
     server = stage.world.single.server
-    server.settings |= EVERYSEC
-    for _ in range(stage.repeats):
+    first = stage.chance.randrange(2)
+    for at in range(stage.repeats):
+        # One that may lose a second says so; one that says it keeps everything may still be given an older copy.
+        server.settings |= (EVERYSEC, KEPT)[(first + at) % 2]
         await stage.some_moment()
         incarnations = await _incarnations(stage)
         before = await _positions(stage)
@@ -295,7 +297,7 @@ async def store_rolled_back(stage: Stage) -> None:
         server.kill()
         server.put_data_back(copy)
         await server.start()
-        stage.struck("store set back", at_ms=at_ms, over_ms=now_ms())
+        stage.struck(f"store set back, appendfsync {server.settings['appendfsync']}", at_ms=at_ms, over_ms=now_ms())
         await stage.calm()
         now = await _incarnations(stage)
         for table in TABLES:

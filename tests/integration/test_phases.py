@@ -285,8 +285,9 @@ async def test_a_late_joiner_sees_the_table_as_it_is(arrive, brisk_url: str) -> 
         assert snapshot["round"] >= first
         if snapshot["phase"] == "betting":
             opened = host.seen("betting_opened", table=table, round=snapshot["round"])[0]
-            assert 0 <= snapshot["at_ms"] - opened["opened_at_ms"] <= 300
-            assert -50 < snapshot["closes_at_ms"] - snapshot["at_ms"] <= 300  # the deadline may be passing just now
+            # The instant is the store's, the opening a node's estimate of it; the deadline may be passing just now.
+            assert -20 <= snapshot["at_ms"] - opened["opened_at_ms"] <= 350
+            assert -50 <= snapshot["closes_at_ms"] - snapshot["at_ms"] <= 320
     assert {snapshot["phase"] for snapshot in snapshots} == {"betting", "dealing", "settling"}
     await host.betting(table)
     await host.betting(table)

@@ -19,7 +19,7 @@ from client_sdk.game.cards import card_of_index
 from client_sdk.game.settlement import Result
 from client_sdk.game.variants import Spot
 from client_sdk.protocol import messages
-from client_sdk.protocol.codec import CODECS, JSON, MSGPACK, decode_event, decode_request
+from client_sdk.protocol.codec import CODECS, FIELD_CHARS_MAX, JSON, MSGPACK, decode_event, decode_request
 from client_sdk.protocol.errors import RECONNECTABLE_RANGE, CloseCode, ErrorCode, may_reconnect
 from server import auth, connection, dealer, gateway, hub, outlet
 from server.store import tables
@@ -244,6 +244,7 @@ def test_limits() -> None:
         (r"a WebSocket ping every (\d+) seconds", gateway.PING_INTERVAL_S),
         (r"no pong comes within (\d+)", gateway.PING_TIMEOUT_S),
         (r"accepted within (\d+) seconds of the handshake", connection.HELLO_TIMEOUT_MS // 1000),
+        (r"cut at (\d+) characters", FIELD_CHARS_MAX),
         (r"The (\d+)th message of a connection that can't be read", connection.BAD_MESSAGES_MAX),
         (r"follows at most (\d+) tables", connection.TABLES_FOLLOWED_MAX),
         (r"1 to (\d+) characters must be left", auth.NAME_CHARS_MAX),
@@ -255,6 +256,7 @@ def test_limits() -> None:
         (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),
         (r"more than ([\d,]+) bytes wait", outlet.OUTBOX_BYTES_MAX),
         (r"has not within (\d+) seconds", hub.DRAIN_MS_MAX // 1000),
+        (r"is not taken within (\d+) more", outlet.CUT_AFTER_MS // 1000),
         (r"lists up to (\d+) seats", tables.SEATS_SHOWN_MAX),
     ],
 )
@@ -339,14 +341,26 @@ def test_the_first_message_is_the_same_in_both_codecs() -> None:
     assert packed == msgpack.packb(hello)
     assert f"{len(packed)} bytes" in section("3 First steps")
     assert decode_request(MSGPACK, packed) == decode_request(JSON, json.dumps(hello))
-    assert decode_request(MSGPACK, packed) == messages.Hello(request_id="1", name="Ada")
+    assert decode_request(MSGPACK, packed) == messages.Hello(request_id=hello["request_id"], name="Ada")
 
 
 def test_the_ping_in_bytes() -> None:
-    _, ping, pong = unpacked_hex()
-    assert decode_request(MSGPACK, ping) == messages.Ping(request_id="2")
+    _, packed, pong = unpacked_hex()
+    ping = decode_request(MSGPACK, packed)
+    assert ping == messages.Ping(request_id=ping.request_id)
     welcome = list(json_messages())[1]
-    assert pong == MSGPACK.encode(messages.Pong(request_id="2", at_ms=welcome["at_ms"]))
+    assert pong == MSGPACK.encode(messages.Pong(request_id=ping.request_id, at_ms=welcome["at_ms"]))
+
+
+def test_no_request_id_of_the_examples_comes_twice() -> None:
+    """One prefix, and a counter behind it: what is copied from the page is safe to send."""
+    in_json = [message["request_id"] for message in json_messages() if "request_id" in message]
+    in_bytes = decode_request(MSGPACK, unpacked_hex()[1]).request_id
+    assert in_json[::2] == in_json[1::2], "each request is followed by its reply"
+    prefix, _, number = in_json[0].partition("-")
+    used = sorted([*in_json[::2], in_bytes])
+    assert used == [f"{prefix}-{n}" for n in range(int(number), int(number) + len(used))]
+    assert len(prefix) >= 8
 
 
 def exact(message: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct:

@@ -1,0 +1,46 @@
+"""Three nodes on one store for the whole run, and houses of a test's own for tests that kill something."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.house import House, HouseNode
+from tests.support.stores import Store, kind_asked_for, new_store
+
+PACE = {"betting_ms": 400, "card_ms": 20, "result_ms": 60, "grace_ms": 1_500}
+OpenHouse = Callable[..., AbstractAsyncContextManager[tuple[Store, House]]]
+
+
+@pytest.fixture(scope="session")
+def three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[HouseNode]]:
+    """Nodes that nobody may kill."""
+    directory = tmp_path_factory.mktemp("house")
+    store = new_store(kind_asked_for() or "single", directory)
+    with ExitStack() as stack, asyncio.Runner() as runner:
+        stack.callback(store.stop)
+        runner.run(store.start())
+        nodes = House(directory, store.url, 3, **PACE).nodes
+        for node in nodes:
+            stack.callback(node.kill)
+            node.start()
+        yield nodes
+
+
+@pytest.fixture
+def open_house(tmp_path: Path) -> OpenHouse:
+    """`async with open_house(2, grace_ms=500) as (store, house)`: so many nodes and a store of one's own."""
+
+    @asynccontextmanager
+    async def opened(count: int, **flags: int | str) -> AsyncIterator[tuple[Store, House]]:
+        store = new_store(kind_asked_for() or "single", tmp_path)
+        try:
+            await store.start()
+            async with House(tmp_path, store.url, count, **{**PACE, **flags}) as house:
+                yield store, house
+        finally:
+            store.stop()
+
+    return opened

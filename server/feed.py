@@ -89,6 +89,10 @@ class Feed:
         it."""
         self._held.setdefault(listener, [])
 
+    def is_held(self, listener: Listener) -> bool:
+        """Whether a view of the table is being read for this listener."""
+        return listener in self._held
+
     def unhold(self, listener: Listener) -> None:
         """Forget what was kept: the view could not be read."""
         self._held.pop(listener, None)

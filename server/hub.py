@@ -216,7 +216,8 @@ class Hub:
                     self._tell_results(feed, envelope.body)
                 case "private":
                     for patron, message in msgpack.unpackb(envelope.body):
-                        feed.tell_seat(patron, message)
+                        if message["type"] != "seat_freed" or await self._is_seat_gone(feed, patron):
+                            feed.tell_seat(patron, message)
                 case "seat":
                     self._tell_taken_over(feed, *msgpack.unpackb(envelope.body))
                 case "crowd":
@@ -260,6 +261,17 @@ class Hub:
         """A view that a seat is given tells its last results too."""
         if feed.seats.get(listener.patron) is listener and row.view.you is not None:
             feed.results_told[listener.patron] = row.view.you.last_round or 0
+
+    async def _is_seat_gone(self, feed: Feed, patron: str) -> bool:
+        """Whether news of a freed seat is still true: the patron may have sat down again before it came here, and must
+        not be told that it has no seat. Raises `StoreError`."""
+        listener = feed.seats.get(patron)
+        if listener is None:
+            return False
+        (now,) = await self._tables.seats_now(feed.table, [patron])
+        if not now.connection and feed.is_held(listener):  # in the middle of a join, or of nothing but a look
+            (now,) = await self._tables.seats_now(feed.table, [patron])
+        return not now.connection
 
     def _tell_taken_over(self, feed: Feed, patron: str, connection: str) -> None:
         for listener in feed.listeners:

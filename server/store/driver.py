@@ -30,12 +30,14 @@ from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
+from server.store.keys import confirmation_key
 from server.store.shards import open_shards
 
 CALL_TIMEOUT_MS: Final = 3_000
 CALLS_MAX: Final = 64
 """Calls under way on one server; the next ones wait for a place, at most PLACE_WAIT_MS."""
 PLACE_WAIT_MS: Final = 3_000
+CONFIRMATION_KEY_MS: Final = 60_000
 CONFIRM_TIMEOUT_MS: Final = 1_000
 """How long a money act waits for the replicas that must have it."""
 REDIRECTS_MAX: Final = 8
@@ -132,7 +134,7 @@ class Driver:
         await self._look_if_stale()
         async with self._translated():
             return [
-                await self._send_to(client, ("INFO", section), is_asking=False, confirmed=False)
+                await self._send_to(client, "", ("INFO", section), is_asking=False, confirmed=False)
                 for client in self._shards.clients()
             ]
 
@@ -155,7 +157,7 @@ class Driver:
         async with self._translated():
             await self._look_if_stale()
             for client in self._shards.clients():
-                yield await self._send_to(client, command, is_asking=False, confirmed=False)
+                yield await self._send_to(client, "", command, is_asking=False, confirmed=False)
 
     async def scan(self, pattern: str, count: int) -> AsyncIterator[str]:
         """List the keys that match, on every server; a key may come more than once. Raises `StoreAway`."""
@@ -176,7 +178,7 @@ class Driver:
         for _ in range(REDIRECTS_MAX):
             client = await self.client_of(key) if asked is None else self._shards.client_at(asked.host, asked.port)
             try:
-                return await self._send_to(client, command, is_asking=asked is not None, confirmed=confirmed)
+                return await self._send_to(client, key, command, is_asking=asked is not None, confirmed=confirmed)
             except (MovedError, ReadOnlyError):
                 asked = None
                 self.look_again()
@@ -187,16 +189,22 @@ class Driver:
                 await asyncio.sleep(TRY_AGAIN_MS / 1000)
         raise StoreAway("the key's place is moving")
 
-    async def _send_to(self, client: Redis, command: Sequence[Word], *, is_asking: bool, confirmed: bool) -> Any:
+    async def _send_to(
+        self, client: Redis, key: str, command: Sequence[Word], *, is_asking: bool, confirmed: bool
+    ) -> Any:
         """Send to one server; what must go over one connection together goes as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
         if not is_asking and not replicas:
             async with self._place_on(client):
                 return await client.execute_command(*command)  # type: ignore[no-untyped-call]
+        commands: list[Sequence[Word]] = [command]
+        if replicas:  # WAIT counts only writes of its own connection, and a repeat that is answered as done writes none
+            commands.append(("SET", confirmation_key(key), 1, "PX", CONFIRMATION_KEY_MS))
         async with self._place_on(client), client.pipeline(transaction=False) as pipeline:
-            if is_asking:
-                pipeline.execute_command("ASKING")
-            pipeline.execute_command(*command)
+            for each in commands:
+                if is_asking:
+                    pipeline.execute_command("ASKING")
+                pipeline.execute_command(*each)
             if replicas:
                 pipeline.execute_command("WAIT", replicas, CONFIRM_TIMEOUT_MS)
             answers = await pipeline.execute(raise_on_error=False)

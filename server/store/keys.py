@@ -72,6 +72,11 @@ def bus_channel(table: str) -> str:
     return f"{table_key(table)}:bus"
 
 
+def confirmation_key(key: str) -> str:
+    """Name a key in the slot of `key` that is written only so that replicas can confirm what came before it."""
+    return f"{key}:confirmed"
+
+
 def wallet_key(patron: str) -> str:
     """Name the hash of a patron's wallet."""
     return f"{WALLETS_PREFIX}{quote(patron, safe='')}}}"

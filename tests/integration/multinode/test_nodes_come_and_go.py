@@ -79,7 +79,7 @@ async def test_a_killed_node_is_out_of_the_register_and_its_tables_go_on(arrive,
 async def test_a_bet_outlives_the_node_that_took_it(arrive, open_house, phase: str) -> None:
     """BL-046, BL-072: the owner is killed with the bettor's socket on it; the same round goes on with the same cards,
     and the bet is settled once, for a patron who comes back at another node."""
-    async with open_house(2, card_ms=100, grace_ms=8_000) as (store, house):
+    async with open_house(2, betting_ms=1_000, card_ms=150, grace_ms=8_000) as (store, house):
         table, owner, other = await owner_among(store, house)
         witness = await arrive(other.url, "Witness")
         seq = (await witness.join(table, BUY_IN))["snapshot"]["seq"]
@@ -147,9 +147,12 @@ async def test_a_node_that_joins_takes_its_share_between_two_rounds(arrive, open
             seqs[table] = (await client.join(table, BUY_IN))["snapshot"]["seq"]
         before = {table: await field(store, table, "epoch") for table in TABLES}
         await late.begin()
-        for table, client in clients.items():
+
+        async def play_on(table: str, client: RawClient) -> None:
             number = await client.betting(table)
-            await client.until(lambda client=client, number=number: client.seen("round_settled", round=number + 3))
+            await client.until(lambda: client.seen("round_settled", table=table, round=number + 3))
+
+        await asyncio.gather(*(play_on(table, client) for table, client in clients.items()))
         moved = await owned_by(store, late)
         assert sorted([*moved, *await owned_by(store, present)]) == sorted(TABLES)
         for table, client in clients.items():
@@ -206,12 +209,12 @@ class SlowLine:
 
 
 async def test_a_node_on_a_slow_line_leaves_no_table_locked(open_house, tmp_path) -> None:
-    """BL-085: SIGTERM while every answer of the store takes 200 ms: all tables have a new owner within the lease."""
+    """BL-085: SIGTERM while every answer of the store takes 100 ms: all tables have a new owner within the lease."""
     async with open_house(1) as (store, house):
         (heir,) = house.nodes
         await heir.end()
         server = await store.primary_of(keys.NODES)
-        async with SlowLine(server.port, 200) as line:
+        async with SlowLine(server.port, 100) as line:
             slow = HouseNode("slow", tmp_path / "slow", line.url, heir.flags | {"store": line.url})
             await slow.begin()
             try:

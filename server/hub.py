@@ -215,9 +215,7 @@ class Hub:
                 case "results":
                     self._tell_results(feed, envelope.body)
                 case "private":
-                    for patron, message in msgpack.unpackb(envelope.body):
-                        if message["type"] != "seat_freed" or await self._is_seat_gone(feed, patron):
-                            feed.tell_seat(patron, message)
+                    await self._tell_private(feed, msgpack.unpackb(envelope.body))
                 case "seat":
                     self._tell_taken_over(feed, *msgpack.unpackb(envelope.body))
                 case "crowd":
@@ -262,16 +260,20 @@ class Hub:
         if feed.seats.get(listener.patron) is listener and row.view.you is not None:
             feed.results_told[listener.patron] = row.view.you.last_round or 0
 
-    async def _is_seat_gone(self, feed: Feed, patron: str) -> bool:
-        """Whether news of a freed seat is still true: the patron may have sat down again before it came here, and must
-        not be told that it has no seat. Raises `StoreError`."""
-        listener = feed.seats.get(patron)
-        if listener is None:
-            return False
-        (now,) = await self._tables.seats_now(feed.table, [patron])
-        if not now.connection and feed.is_held(listener):  # in the middle of a join, or of nothing but a look
-            (now,) = await self._tables.seats_now(feed.table, [patron])
-        return not now.connection
+    async def _tell_private(self, feed: Feed, told: list[tuple[str, dict[str, Any]]]) -> None:
+        """Pass on what is for single seats. News of a freed seat may be old: who has sat down again meanwhile must not
+        be told that it has no seat. Raises `StoreError`."""
+        freed = [patron for patron, message in told if message["type"] == "seat_freed" and patron in feed.seats]
+        seated_again = await self._seated(feed, freed)
+        if held := [p for p in freed if p not in seated_again and p in feed.seats and feed.is_held(feed.seats[p])]:
+            seated_again |= await self._seated(feed, held)  # in the middle of a join, or of nothing but a look
+        for patron, message in told:
+            if message["type"] != "seat_freed" or patron not in seated_again:
+                feed.tell_seat(patron, message)
+
+    async def _seated(self, feed: Feed, patrons: list[str]) -> set[str]:
+        now = await self._tables.seats_now(feed.table, patrons)
+        return {patron for patron, seat in zip(patrons, now, strict=True) if seat.connection}
 
     def _tell_taken_over(self, feed: Feed, patron: str, connection: str) -> None:
         for listener in feed.listeners:

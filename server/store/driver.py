@@ -131,12 +131,7 @@ class Driver:
 
     async def infos(self, section: str) -> list[dict[str, Any]]:
         """Read a section of INFO from every server that holds keys. Raises `StoreAway` or `StoreRefused`."""
-        await self._look_if_stale()
-        async with self._translated():
-            return [
-                await self._send_to(client, "", ("INFO", section), is_asking=False, confirmed=False)
-                for client in self._shards.clients()
-            ]
+        return [told async for told in self.each("INFO", section)]
 
     async def run(self, script: Script, keys: Sequence[str], args: Sequence[Word] = ()) -> Answer:
         """Run a script and return its good answer.

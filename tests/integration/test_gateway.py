@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
-from tests.support.node_process import FAST, NodeProcess
+from tests.support.node_process import FAST, NodeProcess, own_node
 from tests.support.raw_client import RawClient
 
 
@@ -114,29 +114,47 @@ async def test_the_first_of_ours_that_is_offered_is_taken(node_url: str) -> None
             assert websocket.subprotocol == taken
 
 
-async def test_readiness_follows_the_store(tmp_path: Path) -> None:
-    """A node whose store stands still is alive but not ready; back again it is ready, and deals."""
-    node = NodeProcess(tmp_path / "data")
-    await asyncio.to_thread(node.start)
-    (store,) = node.children()
+async def test_a_store_that_stands_still_and_goes_on(tmp_path: Path) -> None:
+    """The node is alive but not ready meanwhile. Patrons whose join was under way, and who are gone before it is
+    answered, leave no seat behind and lose no chip (BL-116)."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data", grace_ms=300, betting_ms=300) as node:
+        (store,) = node.children()
 
-    async def until(status: int) -> None:
+        async def until(status: int) -> None:
+            async with asyncio.timeout(10):
+                while (await ask(node.url, *get("/readyz")))[0] != status:
+                    await asyncio.sleep(0.05)
+
+        await until(200)
+        host = await RawClient.arrive(node.url, "Host")
+        await host.join(table, 1_000)
+        lost = [await RawClient.arrive(node.url, f"Lost {n}") for n in range(30)]
+        joins = []
+        for n, client in enumerate(lost):
+            joins.append(await client.begin("join", table=table, buy_in=1_000))
+            if n == 25:
+                os.kill(store, signal.SIGSTOP)
+        try:
+            for client in lost:
+                await client.drop()
+            await until(503)
+            assert (await ask(node.url, *get("/healthz")))[0] == 200
+        finally:
+            os.kill(store, signal.SIGCONT)
+        await until(200)
+        assert all(join.done() for join in joins)
         async with asyncio.timeout(10):
-            while (await ask(node.url, *get("/readyz")))[0] != status:
+            while (await host.call("watch", table=table))["snapshot"]["crowd"]["seated"] != 1:
                 await asyncio.sleep(0.05)
-
-    await until(200)
-    os.kill(store, signal.SIGSTOP)
-    try:
-        await until(503)
-        assert (await ask(node.url, *get("/healthz")))[0] == 200
-    finally:
-        os.kill(store, signal.SIGCONT)
-    await until(200)
-    async with await RawClient.arrive(node.url) as client:
-        await client.join("royal-1", 100)
-        await client.next("round_settled", table="royal-1")
-    assert await asyncio.to_thread(node.stop) == 0
+        host.skip()
+        await host.next("round_settled", table=table)
+        for client in lost:
+            async with await RawClient.arrive(node.url, token=client.token) as again:
+                stack = (await again.join(table, 0))["you"]["stack"]
+                assert again.wallet + stack == 1_000_000
+                assert (await again.call("leave", table=table))["wallet"] == 1_000_000
+        await host.close()
 
 
 # --- half-way in ------------------------------------------------------------------------------------------------------

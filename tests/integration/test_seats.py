@@ -3,10 +3,14 @@
 import asyncio
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from tests.support.raw_client import JSON, MSGPACK, CallRefused, Message, RawClient
+from server.store.driver import Driver
+from server.store.keys import events_key
+from tests.support.node_process import own_node
+from tests.support.raw_client import JSON, MSGPACK, CallRefused, Message, RawClient, assert_gapless
 
 PLAY_MONEY = 1_000_000
 
@@ -389,6 +393,27 @@ async def test_a_returning_client_gets_what_it_missed_or_a_snapshot(arrive, bris
     answer = await joined.join(table, 0, incarnation=incarnation, seq=known)
     assert (answer["resumed"], answer["you"]["stack"]) == (True, 1_000)
     host.joined.clear()
+
+
+async def test_who_is_too_far_behind_gets_a_snapshot(arrive, tmp_path: Path) -> None:
+    """What a returning client missed is in neither the node's memory nor the store's stream any more."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data", betting_ms=100, card_ms=0, result_ms=0) as node:
+        client = await arrive(node.url)
+        await client.join(table, 100)
+        await client.next("round_settled", table=table)
+        await client.next("round_settled", table=table)
+        incarnation = client.incarnation[table]
+        await asyncio.to_thread(node.stop)
+        await asyncio.to_thread(node.start)
+        async with Driver(f"unix://{node.data / 'valkey.sock'}") as store:
+            assert await store.call("XTRIM", events_key(table), "MAXLEN", 4) > 0
+        again = await arrive(node.url, token=client.token)
+        answer = await again.call("watch", table=table, incarnation=incarnation, seq=1)
+        assert (answer["resumed"], answer["snapshot"]["incarnation"]) == (False, incarnation)
+        await again.until(lambda: len(again.numbered(table)) > 20)
+        assert_gapless(again.numbered(table), answer["snapshot"]["seq"])
+        client.joined.clear()
 
 
 async def test_twenty_who_resume_at_random_have_no_gap(arrive, brisk_url: str) -> None:

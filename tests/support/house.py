@@ -9,14 +9,14 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from tests.support.node_process import FAST, STOP_TIMEOUT_S, NodeProcess
-from tests.support.stores import free_port
+from tests.support.stores import Store, free_port
 
 CHUNK_BYTES: Final = 65_536
 OPEN_TIMEOUT_S: Final = 2.0
@@ -241,6 +241,17 @@ class House:
     def said(self, *events: str) -> list[str]:
         """The lines of all logs with any of these events."""
         return [line for node in self.nodes for event in events for line in node.said(event)]
+
+
+@asynccontextmanager
+async def opened(store: Store, directory: Path, count: int, **flags: int | str) -> AsyncIterator[House]:
+    """A store and so many nodes on it, for the length of a block."""
+    try:
+        await store.start()
+        async with House(directory, store.url, count, **flags) as house:
+            yield house
+    finally:
+        store.stop()
 
 
 def newest(claims: Iterable[Claim]) -> dict[str, Claim]:

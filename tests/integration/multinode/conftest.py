@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.house import House, HouseNode
+from tests.support.house import House, HouseNode, opened
 from tests.support.stores import Store, kind_asked_for, new_store
 
 PACE = {"betting_ms": 400, "card_ms": 20, "result_ms": 60, "grace_ms": 1_500}
@@ -34,13 +34,9 @@ def open_house(tmp_path: Path) -> OpenHouse:
     """`async with open_house(2, grace_ms=500) as (store, house)`: so many nodes and a store of one's own."""
 
     @asynccontextmanager
-    async def opened(count: int, **flags: int | str) -> AsyncIterator[tuple[Store, House]]:
+    async def open_one(count: int, **flags: int | str) -> AsyncIterator[tuple[Store, House]]:
         store = new_store(kind_asked_for() or "single", tmp_path)
-        try:
-            await store.start()
-            async with House(tmp_path, store.url, count, **{**PACE, **flags}) as house:
-                yield store, house
-        finally:
-            store.stop()
+        async with opened(store, tmp_path, count, **{**PACE, **flags}) as house:
+            yield store, house
 
-    return opened
+    return open_one

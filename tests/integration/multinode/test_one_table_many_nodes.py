@@ -203,8 +203,8 @@ async def test_bets_from_two_nodes_around_the_close_count_or_are_refused(arrive,
     table = "royal-1"
     clients = await asyncio.gather(*(arrive(three_nodes[n % 3].url, f"Close {n}") for n in range(9)))
     await asyncio.gather(*(client.join(table, BUY_IN) for client in clients))
-    number = await clients[0].betting(table)
-    closes_at_ms = clients[0].seen("betting_opened", table=table, round=number)[-1]["closes_at_ms"]
+    opened = await clients[0].next("betting_opened", table=table)
+    number, closes_at_ms = opened["round"], opened["closes_at_ms"]
 
     async def hammer(client: RawClient) -> list[Message]:
         await client.until(lambda: client.round.get(table, 0) >= number)

@@ -56,7 +56,9 @@ class Cashier:
     async def _sit_without_chips(self, table: str, sitter: Sitter) -> Seated:
         """Take a seat; chips that were on their way when a node died arrive with it."""
         wallet = await self._wallets.read(sitter.patron, table)
-        if wallet is not None and wallet.open_n:
+        if wallet is None:  # a store that came back empty: nobody sits there whom it does not know
+            raise Refused("UNKNOWN_PATRON")
+        if wallet.open_n:
             return await self._carry_in(table, sitter, wallet.open_n, wallet.open_amount)
         return await self._tables.sit(table, *sitter)
 

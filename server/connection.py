@@ -247,6 +247,7 @@ class Connection:
         who = self._identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
+        await self._house.hub.keep_seat(self, request.table)
         seated = await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
         if not seated.is_seated:
             return error_reply(request.request_id, ErrorCode.TABLE_FULL)
@@ -342,6 +343,8 @@ def _error_of(request_id: str, error: Exception) -> Error:
     match error:
         case Refused() if error.code in ErrorCode.__members__:
             return error_reply(request_id, ErrorCode[error.code])
+        case Refused(code="UNKNOWN_PATRON"):  # the store came back without this patron
+            return error_reply(request_id, ErrorCode.TOKEN_REFUSED)
         case Unconfirmed():
             return error_reply(request_id, ErrorCode.UNCONFIRMED)
         case StoreAway() | StoreRefused():

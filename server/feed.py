@@ -164,12 +164,21 @@ class Feed:
         listener = self.seats.get(patron)
         if listener is None:
             return
-        if listener in self._held:
-            self._held[listener].append(message)
-        elif listener not in self.behind:
-            listener.outlet.send(message)
+        if listener in self._held or listener not in self.behind:
+            self.tell_one(listener, message)
         if isinstance(message, dict) and message["type"] == "seat_freed":
             self.free_seat(listener)
+
+    def tell_one(self, listener: Listener, message: PrivateMessage) -> None:
+        """Pass a private message to one follower, in its place among what that one is told."""
+        if listener in self._held:
+            self._held[listener].append(message)
+        else:
+            listener.outlet.send(message)
+
+    def follower(self, connection: str) -> Listener | None:
+        """Find a follower, or one that is about to be one, by its connection's id."""
+        return next((listener for listener in (*self.listeners, *self._held) if listener.id == connection), None)
 
     def tell(self, packed: bytes) -> None:
         """Pass an unnumbered public message on."""

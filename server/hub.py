@@ -50,6 +50,7 @@ class Hub:
         self._nudges: dict[str, Nudge] = {}
         self._away: dict[tuple[str, str, str], None] = {}
         self._away_changed = asyncio.Event()
+        self._marking_away = asyncio.Lock()
         self._behind_since_s: dict[tuple[str, str], float] = {}
 
     def __repr__(self) -> str:
@@ -130,6 +131,12 @@ class Hub:
         if feed is not None:
             feed.remove(listener)
         self._behind_since_s.pop((table, listener.id), None)
+
+    async def keep_seat(self, listener: Listener, table: str) -> None:
+        """Mark a seat as away no more: the same connection is about to take it again."""
+        self._away.pop((table, listener.patron, listener.id), None)
+        async with self._marking_away:  # what is under way comes to its end before the seat is taken
+            pass
 
     def holds_seat(self, listener: Listener, table: str) -> bool:
         """Whether private messages of this patron's seat go to this listener."""
@@ -276,11 +283,10 @@ class Hub:
         return {patron for patron, seat in zip(patrons, now, strict=True) if seat.connection}
 
     def _tell_taken_over(self, feed: Feed, patron: str, connection: str) -> None:
-        for listener in feed.listeners:
-            if listener.id == connection and listener.patron == patron:
-                self.give_up_seat(listener, feed.table)
-                listener.outlet.send(SeatTakenOver(table=feed.table))
-                return
+        listener = feed.follower(connection)
+        if listener is not None and listener.patron == patron:
+            feed.tell_one(listener, SeatTakenOver(table=feed.table))
+            self.give_up_seat(listener, feed.table)
 
     # --- repair -------------------------------------------------------------------------------------------------------
 
@@ -393,7 +399,9 @@ class Hub:
             while self._away:
                 table, patron, connection = next(iter(self._away))
                 try:
-                    await self._tables.go_away(table, patron, connection)
+                    async with self._marking_away:
+                        if (table, patron, connection) in self._away:
+                            await self._tables.go_away(table, patron, connection)
                 except StoreError as error:
                     log.warning("away_not_marked", extra={"table": table, "reason": str(error)})
                     await asyncio.sleep(AWAY_RETRY_MS / 1000)

@@ -60,7 +60,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Serve until SIGINT or SIGTERM. Raises `BadSetting` and what `process.serve` raises."""
     settings = _settings(args)
-    logs.configure(args.log_level)
+    logs.configure(args.log_level, settings.worker)
     if settings.worker:
         become_worker(settings.worker)
     asyncio.run(serve(settings, argv, lambda address: _say_open(settings, address)))

@@ -92,7 +92,7 @@ class _Single:
         return [self._client]
 
     async def refresh(self) -> None:
-        return None
+        await _drop_idle(self._client)
 
     async def close(self) -> None:
         await _close(self._client)
@@ -123,8 +123,7 @@ class _Sentinels:
 
     async def refresh(self) -> None:
         """Drop the connections to what was the primary; the next ones ask the Sentinels."""
-        with suppress(RedisError, OSError):
-            await self._pool.disconnect(inuse_connections=False)
+        await _drop_idle(self._client)
 
     async def close(self) -> None:
         await _close(self._client)
@@ -181,6 +180,8 @@ class _Cluster:
             primaries = {(node.host, int(node.port)) for node in self._topology.get_primaries()}
             for address in self._clients.keys() - primaries:
                 await _close(self._clients.pop(address))
+            for client in self._clients.values():
+                await _drop_idle(client)
 
     async def close(self) -> None:
         for kind in ("nodes_cache", "startup_nodes"):  # its own `aclose` does nothing where it ran no command
@@ -207,6 +208,17 @@ def _address(text: str, default_port: int) -> tuple[str, int]:
     if not host or not port.isdecimal():
         raise ValueError(f"--store: not HOST:PORT: {text}")
     return host, int(port)
+
+
+async def _drop_idle(client: Redis) -> None:
+    """Drop the connections that nobody uses: each of them may be as dead as the one that was found so, and one that was
+    reset shows that only to the call that it fails. Out of the pool first: its own `disconnect` would close one that is
+    handed out meanwhile."""
+    pool = client.connection_pool
+    idle, pool._available_connections = pool._available_connections, []
+    for connection in idle:
+        with suppress(RedisError, OSError):
+            await connection.disconnect()
 
 
 async def _close(client: Redis) -> None:

@@ -72,8 +72,8 @@ class Scenario:
 async def node_killed(stage: Stage) -> None:
     """kill -9 of a node that owns tables; it comes back when the others have gone on."""
     for _ in range(stage.repeats):
-        victim, tables = stage.some_owner()
         await stage.some_moment()
+        victim, tables = stage.some_owner()
         at_ms = now_ms()
         victim.kill()
         stage.struck(f"kill -9 {victim.name}", tables, at_ms=at_ms)
@@ -84,9 +84,9 @@ async def node_killed(stage: Stage) -> None:
 async def owner_stopped(stage: Stage) -> None:
     """SIGSTOP of an owner for longer than its lease: others take over, and it must drop its tables when it wakes up."""
     for _ in range(stage.repeats):
+        await stage.some_moment()
         victim, tables = stage.some_owner()
         lost_before = len(victim.said("table_lost")) + len(victim.said("table_paused"))
-        await stage.some_moment()
         at_ms = now_ms()
         victim.pause()
         stage.struck(f"SIGSTOP {victim.name}", tables, at_ms=at_ms)
@@ -112,10 +112,10 @@ async def node_terminated(stage: Stage) -> None:
     """SIGTERM under load: every table is handed over, every socket is told to come back, nobody loses a round."""
     gaps: list[float] = []
     for _ in range(stage.repeats):
+        await stage.some_moment()
         victim, tables = stage.some_owner()
         closes_before = stage.tape.closes(GOING_AWAY)
         sockets = await _sockets_of(stage, victim)
-        await stage.some_moment()
         async with watching_owners(stage.world.store, TABLES) as watch:
             at_ms = now_ms()
             victim.signal(signal.SIGTERM)
@@ -161,14 +161,14 @@ async def workers_replaced(stage: Stage) -> None:
     """SIGHUP of a supervisor: one worker after another is replaced, and no seat notices more than a reconnect."""
     (supervisor,) = stage.house.nodes
     for _ in range(stage.repeats):
-        before = set(supervisor.worker_pids())
+        before = set(supervisor.workers().values())
         await stage.some_moment()
         at_ms = now_ms()
         supervisor.signal(signal.SIGHUP)
         stage.struck("SIGHUP", at_ms=at_ms)
 
         async def all_new(before: set[int] = before) -> bool:
-            now = set(supervisor.worker_pids())
+            now = set(supervisor.workers().values())
             return len(now) == len(before) and not now & before
 
         await stage.until(all_new, "all workers are new ones", 40)
@@ -181,14 +181,16 @@ async def workers_killed(stage: Stage) -> None:
     """kill -9 of a worker, again and again; the supervisor starts it again."""
     (supervisor,) = stage.house.nodes
     for _ in range(stage.repeats):
-        pids = supervisor.worker_pids()
         await stage.some_moment()
+        workers = supervisor.workers()
+        number = stage.chance.choice(sorted(workers))
         at_ms = now_ms()
-        os.kill(stage.chance.choice(sorted(pids)), signal.SIGKILL)
-        stage.struck("kill -9 of a worker", at_ms=at_ms)
+        os.kill(workers[number], signal.SIGKILL)
+        stage.struck(f"kill -9 of worker {number}", stage.owned_by(f"{supervisor.name}/{number}"), at_ms=at_ms)
 
-        async def complete(count: int = len(pids)) -> bool:
-            return len(supervisor.worker_pids()) == count
+        async def complete(killed: int = workers[number], count: int = len(workers)) -> bool:
+            alive = supervisor.workers().values()
+            return len(alive) == count and killed not in alive
 
         await stage.calm(at_ms)
         await stage.until(complete, "the worker was started again")

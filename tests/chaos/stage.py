@@ -228,16 +228,15 @@ class Stage:
 
     # --- who has what -------------------------------------------------------------------------------------------------
 
-    def owners(self) -> dict[str, HouseNode]:
-        """Which node owns which table, by the newest claims."""
-        by_name = {node.name: node for node in self.house.nodes}
-        return {table: by_name[claim.by] for table, claim in newest(self.house.claims()).items()}
+    def owned_by(self, name: str) -> list[str]:
+        """The tables of a node, or of a worker, by the newest claims."""
+        return [table for table, claim in newest(self.house.claims()).items() if claim.by == name]
 
     def some_owner(self) -> tuple[HouseNode, list[str]]:
         """A node that owns tables, and which."""
-        owners = self.owners()
-        node = owners[self.chance.choice(sorted(owners))]
-        return node, [table for table in owners if owners[table] is node]
+        claims = newest(self.house.claims())
+        name = claims[self.chance.choice(sorted(claims))].by
+        return next(node for node in self.house.nodes if node.name == name), self.owned_by(name)
 
     async def table_fields(self, table: str, *names: str) -> list[str]:
         """Read fields of a table's hash."""

@@ -136,18 +136,18 @@ async def test_comers_goers_and_bets_do_not_move_the_close(arrive, brisk_url: st
         assert events[1]["early"] is False
 
 
-async def test_fifty_sit_down_while_cards_are_dealt(arrive, brisk_url: str) -> None:
+async def test_fifty_sit_down_while_cards_are_dealt(arrive, node_url: str) -> None:
     """BL-050: the round goes on with one result, and those who came play from the next betting phase on."""
     table = "stand-off-1"
-    first = await arrive(brisk_url, "First")
+    first = await arrive(node_url, "First")
     await first.join(table, 1_000)
-    comers = await asyncio.gather(*(arrive(brisk_url, f"Comer {n}") for n in range(50)))
+    comers = await asyncio.gather(*(arrive(node_url, f"Comer {n}") for n in range(50)))
     await first.next("betting_opened", table=table)
-    number = (await first.next("card_dealt", table=table))["round"]
+    number = (await first.next("betting_closed", table=table))["round"]
     joined = await asyncio.gather(*(comer.join(table, 1_000) for comer in comers))
     assert "dealing" in {reply["snapshot"]["phase"] for reply in joined}
     for comer in comers:
-        assert await comer.betting(table) == number + 1
+        await comer.until(lambda comer=comer: comer.round[table] == number + 1)
     receipts = await asyncio.gather(*(comer.place(table, "banker", 100) for comer in comers))
     assert all(receipt["round"] == number + 1 for receipt in receipts)
     await settled(first, table, number + 1)

@@ -120,16 +120,3 @@ async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, brisk_url: s
     assert opened["shoe"] == idle["shoe"]["number"]
     assert first["remaining"] == idle["shoe"]["remaining"] - 1
     assert not client.seen("shoe_started")
-
-
-async def test_rounds_number_on_and_shuffling_tables_open_every_shoe(arrive, brisk_url: str) -> None:
-    """Where every round is shuffled anew, each shoe has the next number, one round, and a secret that gives its
-    cards."""
-    table = "red-lounge-1"
-    client = await arrive(brisk_url)
-    await client.join(table, 100)
-    shoes = [await client.next("shoe_ended", table=table) for _ in range(3)]
-    assert [shoe["shoe"] for shoe in shoes] == [shoes[0]["shoe"] + n for n in range(3)]
-    for ended in shoes[1:]:
-        started = client.seen("shoe_started", shoe=ended["shoe"])[0]
-        assert (ended["rounds"], started["cards"], started["cut_card"]) == (1, 52, None)

@@ -7,7 +7,6 @@ node after another, and passes over those that turn it away, as a load balancer 
 import asyncio
 import re
 import signal
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -20,12 +19,16 @@ from tests.support.stores import Store, free_port
 
 CHUNK_BYTES: Final = 65_536
 OPEN_TIMEOUT_S: Final = 2.0
-_CLAIM: Final = re.compile(r"^(\S+ \S+) info server\.dealer table_claimed table=(\S+) epoch=(\d+)")
+_CLAIM: Final = re.compile(
+    r"^(\S+ \S+) info server\.dealer table_claimed table=(\S+) epoch=(\d+) round=\d+(?: worker=(\d+))?"
+)
+_WORKER: Final = re.compile(r" worker_serves worker=(\d+) pid=(\d+)")
 _NODE_ID: Final = re.compile(r" live_nodes node=(\S+) ")
 
 
 class Claim(NamedTuple):
-    """A node became the owner of a table, as it said itself; the instant by this machine's wall clock, ms."""
+    """A node became the owner of a table, as it said itself; the instant by this machine's wall clock, ms. `by` is the
+    node's name, with the number of the worker where it has workers (`node1/2`)."""
 
     table: str
     epoch: int
@@ -102,8 +105,11 @@ class HouseNode(NodeProcess):
 
     def claims(self) -> list[Claim]:
         """Every claim that its log tells."""
-        found = [(line, _CLAIM.match(line)) for line in list(self.output)]
-        return [Claim(match[2], int(match[3]), self.name, _at_ms(match[1])) for _, match in found if match]
+        found = [match for line in list(self.output) if (match := _CLAIM.match(line))]
+        return [
+            Claim(match[2], int(match[3]), f"{self.name}/{match[4]}" if match[4] else self.name, _at_ms(match[1]))
+            for match in found
+        ]
 
     def said(self, event: str) -> list[str]:
         """The lines of its log with this event since `listen_anew`."""
@@ -113,10 +119,10 @@ class HouseNode(NodeProcess):
         """Let `said` tell only what comes from now on."""
         self._heard = len(self.output)
 
-    def worker_pids(self) -> list[int]:
-        """The workers of a supervisor, by process id."""
-        listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.pid)], capture_output=True, text=True)
-        return [int(line.split()[0]) for line in listed.stdout.splitlines() if "worker" in line]
+    def workers(self) -> dict[int, int]:
+        """The workers of a supervisor that live and serve: number -> process id."""
+        told = {int(match[1]): int(match[2]) for line in list(self.output) if (match := _WORKER.search(line))}
+        return {number: pid for number, pid in told.items() if Path(f"/proc/{pid}/cmdline").exists()}
 
 
 def _at_ms(asctime: str) -> float:

@@ -69,6 +69,7 @@ class RawClient:
         self._answers: dict[str, asyncio.Future[Message]] = {}
         self._cursor = 0
         self._given_round: dict[str, int] = {}
+        self._half_time_s: dict[str, float] = {}
         self._news = asyncio.Event()
         self._may_read = asyncio.Event()
         self._may_read.set()
@@ -183,7 +184,7 @@ class RawClient:
 
     def carry_on_from(self, earlier: Self) -> None:
         """Know of the tables what an earlier connection knew, because this one has resumed there."""
-        for known in ("round", "phase", "incarnation"):
+        for known in ("round", "phase", "incarnation", "_half_time_s"):
             setattr(self, known, {**getattr(earlier, known), **getattr(self, known)})
 
     async def leave_everywhere(self) -> None:
@@ -228,10 +229,12 @@ class RawClient:
         return event
 
     async def betting(self, table: str, timeout: float = PATIENCE_S) -> int:
-        """Wait until bets are taken in a round that this has not returned yet; returns its number."""
+        """Wait until bets are taken in a round that this has not returned yet, with half of the time still to come;
+        returns its number."""
 
         def is_open() -> bool:
-            return self.phase.get(table) == "betting" and self.round[table] > self._given_round.get(table, 0)
+            is_new = self.phase.get(table) == "betting" and self.round[table] > self._given_round.get(table, 0)
+            return is_new and time.monotonic() < self._half_time_s[table]
 
         await self.until(is_open, timeout, "betting_opened")
         self._given_round[table] = self.round[table]
@@ -296,13 +299,21 @@ class RawClient:
             if "round" in message and message["type"] in PHASE_AFTER:
                 self.round[message["table"]] = message["round"]
                 self.phase[message["table"]] = PHASE_AFTER[message["type"]]
+            if message["type"] == "betting_opened":
+                self._note_half_time(message, message["opened_at_ms"])
         self._news.set()
 
     def _note(self, snapshot: Message | None) -> None:
         if snapshot is not None:
             self.round[snapshot["table"]] = snapshot["round"]
             self.phase[snapshot["table"]] = snapshot["phase"]
+            if snapshot["phase"] == "betting":
+                self._note_half_time(snapshot, snapshot["at_ms"])
             self.incarnation[snapshot["table"]] = snapshot["incarnation"]
+
+    def _note_half_time(self, opened: Message, now_ms: int) -> None:
+        half_time_ms = (opened["opened_at_ms"] + opened["closes_at_ms"]) / 2
+        self._half_time_s[opened["table"]] = time.monotonic() + (half_time_ms - now_ms) / 1000
 
 
 def assert_gapless(events: Iterable[Message], after: int) -> None:

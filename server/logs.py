@@ -7,8 +7,8 @@ _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asc
 
 
 class EventFormatter(logging.Formatter):
-    """Writes the time, the level, the event and its fields on one line, whatever a stranger put into a field. A worker's
-    number is the last field of each."""
+    """Writes the time, the level, the event and its fields on one line, whatever a stranger put into a field; a worker
+    adds its number."""
 
     def __init__(self, worker: int = 0) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ import asyncio
 import secrets
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.chaos.report import heading, row, troubles, write_json
@@ -22,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--scenario", action="append", choices=sorted(SCENARIOS), metavar="NAME", help="only this one")
     parser.add_argument("--seed", default=secrets.token_hex(4), metavar="TEXT", help="repeat a schedule of faults")
     parser.add_argument("--store", default="", choices=sorted(KINDS), help="play on this kind what takes any")
+    parser.add_argument("--patrons", type=int, metavar="N", help="so many of them (default: what a small machine can)")
     parser.add_argument("--short", action="store_true", help="one fault of each kind")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--verbose", action="store_true", help="tell each fault")
@@ -32,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{scenario.name:26}{(scenario.play.__doc__ or '').splitlines()[0]}")
         return 0
     chosen = [SCENARIOS[name].on(args.store) for name in args.scenario or SCENARIOS]
+    if args.patrons:
+        chosen = [replace(scenario, patrons=(args.patrons, args.patrons)) for scenario in chosen]
     print(f"seed {args.seed}\n{heading()}", flush=True)
     reports = asyncio.run(_play(chosen, args))
     if args.json is not None:
@@ -43,7 +47,8 @@ async def _play(chosen: Sequence[Scenario], args: argparse.Namespace) -> list[Re
     reports = []
     async for report in play_all(chosen, args.seed, is_short=args.short, is_noisy=args.verbose):
         reports.append(report)
-        print("\n".join([row(report), *troubles(report)]), flush=True)
+        notes = [f"    {name}: {value}" for name, value in report.notes.items()] if args.verbose else []
+        print("\n".join([row(report), *notes, *troubles(report)]), flush=True)
     return reports
 
 

@@ -97,6 +97,8 @@ class Node:
             finally:
                 self.gateway.stop_accepting()
                 await self.roster.leave()
+                for batcher in self._batchers.values():  # acts that are decided are answered before the socket ends
+                    await batcher.close()
                 await self.gateway.close()
                 for batcher in self._batchers.values():
                     await batcher.close()

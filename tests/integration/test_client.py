@@ -34,7 +34,7 @@ from tests.support.proxy import Proxy
 
 TABLES = [f"{variant}-1" for variant in VARIANTS]
 BUY_IN = 200_000
-PATIENCE_S = 15
+PATIENCE_S = 40
 
 
 @pytest.fixture

@@ -203,13 +203,14 @@ async def test_chips_on_their_way_home_when_a_node_died_get_there(arrive, tmp_pa
             leaving = await Tables(store).leave(table, client.patron)
             assert (leaving.how, leaving.amount) == ("gone", 40_000)
         if next_step == "leave":
-            assert (await client.call("leave", table=table))["wallet"] == PLAY_MONEY
+            left = await client.ask("leave", table=table)
+            assert left.get("name") in (None, "NOT_SEATED")  # the table's dealer may have been quicker
         else:
             await asyncio.to_thread(node.kill)
             await asyncio.to_thread(node.start)
-            async with asyncio.timeout(10):
-                while (await wallet_of(node.url, client.token)) != PLAY_MONEY:
-                    await asyncio.sleep(0.05)
+        async with asyncio.timeout(10):
+            while (await wallet_of(node.url, client.token)) != PLAY_MONEY:
+                await asyncio.sleep(0.05)
         client.joined.clear()
 
 

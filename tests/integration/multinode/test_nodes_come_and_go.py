@@ -85,7 +85,7 @@ async def test_a_bet_outlives_the_node_that_took_it(arrive, open_house, phase: s
         seq = (await witness.join(table, BUY_IN))["snapshot"]["seq"]
         bettor = await arrive(owner.url, "Bettor")
         await bettor.join(table, BUY_IN)
-        number = await bettor.betting(table)
+        number = (await bettor.next("betting_opened", table=table))["round"]
         await bettor.place(table, "player", 500)
         await bettor.until(lambda: bettor.phase[table] == phase)
         if phase == "dealing":

@@ -50,13 +50,16 @@ class ActRecord:
     sent_at_ms: float
     receipts: list[tuple[float, Message]] = field(default_factory=list)
     refusal: Message | None = None
+    tries: int = 0
     not_now: int = 0
     """How often it was told to come again later."""
 
     @property
     def is_decided(self) -> bool:
-        """Whether a final answer came."""
-        return bool(self.receipts) or self.refusal is not None
+        """Whether a final answer came. A repeat so late that its round is over is refused whatever became of the first
+        try: PROTOCOL.md says that this refusal tells nothing of it."""
+        is_late_repeat = self.tries > 1 and self.refusal is not None and self.refusal["name"] == "ROUND_OVER"
+        return bool(self.receipts) or (self.refusal is not None and not is_late_repeat)
 
 
 class StoredTable(NamedTuple):
@@ -139,6 +142,7 @@ class _LineReader:
                     self._incarnation(message["table"]),
                     at_ms,
                 )
+            self._acts[key].tries += 1
 
     def _hear(self, at_ms: float, message: Message) -> None:
         match message["type"]:

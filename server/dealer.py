@@ -288,7 +288,7 @@ class Dealer:
             wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
             if due is not None and wait_ms <= 0:
                 return True
-            if due is None or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
+            if due is None or wait_ms == PULSE_MS or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
                 pulse = await self._pulse()
                 if due is None and pulse.seated:
                     return True

@@ -7,7 +7,8 @@ the listening. A broken subscription raises `StoreAway` to whoever listens, who 
 import asyncio
 import logging
 from collections import Counter
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple
 
 import msgpack
@@ -17,7 +18,7 @@ from redis.exceptions import RedisError
 
 from server.store import keys
 from server.store.driver import Driver, translated
-from server.store.errors import StoreAway
+from server.store.errors import StoreAway, StoreError
 
 log = logging.getLogger(__name__)
 ENVELOPES_WAITING_MAX: Final = 10_000
@@ -48,7 +49,7 @@ class Subscription:
         channel = keys.bus_channel(table)
         client = await self._driver.client_of(channel)
         self._tables[channel.encode()] = table
-        async with translated():
+        async with _line_may_break():
             if client in self._readers:
                 await self._readers[client][0].ssubscribe(channel)
             else:
@@ -63,7 +64,7 @@ class Subscription:
         client = await self._driver.client_of(channel)
         if client in self._readers:
             self._removed[channel.encode()] += 1
-            async with translated():
+            async with _line_may_break():
                 await self._readers[client][0].sunsubscribe(channel)
 
     async def next(self) -> Envelope:
@@ -115,6 +116,19 @@ class Subscription:
             self._removed -= Counter({channel: 1})
         elif channel in self._tables:
             raise StoreAway("a table moved to another server")
+
+
+@asynccontextmanager
+async def _line_may_break() -> AsyncIterator[None]:
+    """Turn whatever the driver meets into ours. Where a write fails it connects again by itself and reads the answers
+    beside the task that reads already, which asyncio refuses by a RuntimeError."""
+    try:
+        async with translated():
+            yield
+    except StoreError:
+        raise
+    except Exception as error:
+        raise StoreAway(f"{type(error).__name__} {error}") from error
 
 
 async def publish(driver: Driver, table: str, kind: str, body: bytes) -> None:

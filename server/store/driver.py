@@ -28,6 +28,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
+from redis.sentinel import MasterNotFoundError
 
 from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key
@@ -269,6 +270,8 @@ async def translated() -> AsyncIterator[None]:
     try:
         async with _cancellable():
             yield
+    except MasterNotFoundError as error:  # its own sentence shows the insides of the library
+        raise StoreAway("no Sentinel names a primary of this service") from error
     except (DriverConnectionError, DriverTimeoutError, BusyLoadingError, ClusterDownError, OSError) as error:
         raise StoreAway(str(error)) from error
     except ResponseError as error:

@@ -105,7 +105,7 @@ class _Sentinels:
         parts = _Parts(url, default_port=26_379)
         if not parts.path:
             raise ValueError("--store: redis+sentinel://HOST:PORT/SERVICE needs the name of the service")
-        sentinel_options = {name: value for name, value in options.items() if name.startswith("socket_")}
+        sentinel_options = {name: value for name, value in options.items() if name.startswith(("socket_", "retry"))}
         self._sentinel = Sentinel(parts.hosts, sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
         self._pool = SentinelConnectionPool(  # type: ignore[no-untyped-call]
             parts.path, self._sentinel, max_connections=CONNECTIONS_MAX, **parts.credentials, **options

@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.exceptions import (
     AskError,
     BusyLoadingError,
@@ -28,7 +29,6 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
-from redis.sentinel import MasterNotFoundError
 
 from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key

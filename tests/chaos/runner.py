@@ -127,6 +127,7 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
         stage.problems += [f"a patron found {mismatch}" for mismatch in tally.details]
         stage.problems += [f"a patron failed: {failure}" for failure in tally.failures]
     stage.problems += await _second_opinion(world)
+    stage.problems += _own_faults(world)
     recovered = recoveries(stage.faults, evidence.claims, tape.firsts, CARD_MS)
     if scenario.commit_ms_max is not None:
         for one in recovered:
@@ -144,6 +145,12 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
         notes=stage.notes,
         seconds=time.monotonic() - began,
     )
+
+
+def _own_faults(world: World) -> list[str]:
+    """What no fault from outside excuses: a node that ended by itself, an error that nobody expected."""
+    found = [f"{node.name} ended by itself: {node.output[-3:]}" for node in world.house.nodes if not node.is_running]
+    return found + world.house.said("dealer_failed", "request_failed", "act_failed", "request_refused_unexpectedly")
 
 
 async def _second_opinion(world: World) -> list[str]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tests.chaos.report import heading, row, troubles, write_json
 from tests.chaos.runner import Report, play_all
-from tests.chaos.scenarios import SCENARIOS, Scenario
+from tests.chaos.scenario import Scenario
+from tests.chaos.scenarios import SCENARIOS
 from tests.support.stores import KINDS
 
 

@@ -10,7 +10,8 @@ from urllib.parse import unquote
 import msgpack
 
 from tests.chaos.evidence import StoredTable, StoredWallet
-from tests.support.stores import Store, ValkeyServer, run
+from tests.support.stores import Store
+from tests.support.valkey_server import ValkeyServer, run
 
 _TABLE: Final = re.compile(r"punto:\{t:([^}]+)\}")
 _WALLET: Final = re.compile(r"punto:\{w:([^}]+)\}")

@@ -13,12 +13,13 @@ from server.store.books import Books
 from server.store.driver import Driver
 from server.store.tables import Tables
 from tests.chaos.books import read_books
-from tests.chaos.checker import Kind, Verdict, judge
+from tests.chaos.checker import judge
 from tests.chaos.evidence import Evidence, read_tape
 from tests.chaos.measures import Recovery, lateness_ms, quantile, recoveries
-from tests.chaos.scenarios import Scenario
+from tests.chaos.scenario import Scenario
 from tests.chaos.stage import CARD_MS, Patrons, Plot, Stage, World, open_world
 from tests.chaos.tape import recording
+from tests.chaos.verdict import Kind, Verdict
 
 ROUNDS_AFTER: Final = (2, 1)
 """Rounds that each patron still plays after the last fault, in the long form and in the short one."""

@@ -21,8 +21,10 @@ from client_sdk.bots.orders import Orders
 from server.store import keys
 from tests.chaos.measures import Fault
 from tests.chaos.tape import Tape, now_ms
+from tests.support.cluster_store import ClusterStore
 from tests.support.house import House, HouseNode, newest
-from tests.support.stores import ClusterStore, SentinelStore, SingleStore, Store, new_store, run
+from tests.support.stores import SentinelStore, SingleStore, Store, new_store
+from tests.support.valkey_server import run
 
 TABLES: Final = ("four-deck-1", "punto-banco-1", "red-lounge-1", "royal-1", "stand-off-1")
 BETTING_MS: Final = 500

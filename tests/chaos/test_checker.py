@@ -20,10 +20,11 @@ from server.table import machine
 from server.table.machine import Change
 from server.table.phases import Step
 from server.table.state import TableState
-from tests.chaos.checker import Kind, judge
+from tests.chaos.checker import judge
 from tests.chaos.evidence import ActRecord, Evidence, Sight, StoredTable, StoredWallet, View
 from tests.chaos.measures import Fault, recoveries
 from tests.chaos.tape import Word
+from tests.chaos.verdict import Kind
 from tests.support.house import Claim
 
 TABLE = "red-lounge-1"  # a shoe for each round, so that every card is proven

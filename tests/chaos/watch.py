@@ -9,7 +9,8 @@ from typing import Final
 from redis.exceptions import RedisError
 
 from server.store import keys
-from tests.support.stores import Store, ValkeyServer, run
+from tests.support.stores import Store
+from tests.support.valkey_server import ValkeyServer, run
 
 LOOK_S: Final = 0.005
 

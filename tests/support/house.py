@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from tests.support.node_process import FAST, STOP_TIMEOUT_S, NodeProcess
-from tests.support.stores import Store, free_port
+from tests.support.stores import Store
+from tests.support.valkey_server import free_port
 
 CHUNK_BYTES: Final = 65_536
 OPEN_TIMEOUT_S: Final = 2.0

@@ -31,11 +31,12 @@ def three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[House
 
 @pytest.fixture
 def open_house(tmp_path: Path) -> OpenHouse:
-    """`async with open_house(2, grace_ms=500) as (store, house)`: so many nodes and a store of one's own."""
+    """`async with open_house(2, grace_ms=500) as (store, house)`: so many nodes and a store of one's own, of the kind
+    that was asked for unless a test needs another."""
 
     @asynccontextmanager
-    async def open_one(count: int, **flags: int | str) -> AsyncIterator[tuple[Store, House]]:
-        store = new_store(kind_asked_for() or "single", tmp_path)
+    async def open_one(count: int, kind: str = "", **flags: int | str) -> AsyncIterator[tuple[Store, House]]:
+        store = new_store(kind or kind_asked_for() or "single", tmp_path)
         async with opened(store, tmp_path, count, **{**PACE, **flags}) as house:
             yield store, house
 

@@ -12,7 +12,8 @@ from server.store import keys
 from tests.support.house import House, HouseNode, newest
 from tests.support.raw_client import TABLES, RawClient, assert_gapless
 from tests.support.rounds import check_round, whole_rounds
-from tests.support.stores import Store, run, until
+from tests.support.stores import Store
+from tests.support.valkey_server import run, until
 
 BUY_IN = 10_000
 LEASE_S = 1.2
@@ -210,7 +211,7 @@ class SlowLine:
 
 async def test_a_node_on_a_slow_line_leaves_no_table_locked(open_house, tmp_path) -> None:
     """BL-085: SIGTERM while every answer of the store takes 100 ms: all tables have a new owner within the lease."""
-    async with open_house(1) as (store, house):
+    async with open_house(1, kind="single") as (store, house):
         (heir,) = house.nodes
         await heir.end()
         server = await store.primary_of(keys.NODES)

@@ -13,7 +13,8 @@ from server.store.driver import Driver
 from server.store.tables import Tables
 from server.store.wallets import Wallets
 from tests.integration.store.checks import Ledger
-from tests.support.stores import KEPT, Store, kind_asked_for, new_store
+from tests.support.stores import Store, kind_asked_for, new_store
+from tests.support.valkey_server import KEPT
 
 ABOUT_ONE_SERVER = ("test_bus.py", "test_driver.py", "test_keys.py", "test_nodes.py")
 """These disturb, count or listen to the bundled server."""

@@ -8,7 +8,7 @@ import pytest
 from server.store.driver import Driver
 from server.store.errors import Unconfirmed
 from server.store.wallets import Wallets
-from tests.support.stores import ValkeyServer, until
+from tests.support.valkey_server import ValkeyServer, until
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 from server.store import keys
 from tests.support.house import House, HouseNode, opened
 from tests.support.raw_client import TABLES, CallRefused, RawClient
-from tests.support.stores import SingleStore, until
+from tests.support.stores import SingleStore
+from tests.support.valkey_server import until
 
 PACE = {"betting_ms": 400, "card_ms": 20, "result_ms": 60, "grace_ms": 4_000}
 BUY_IN = 10_000

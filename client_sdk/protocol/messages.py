@@ -144,8 +144,9 @@ AnyRequest = Hello | ListTables | Watch | Unwatch | Join | Leave | Place | Undo 
 
 
 class TableRules(Struct, frozen=True, kw_only=True):
-    """What a table plays and allows. `maximums` has the spots that exist; `win_max` caps the win of one bet (None: no
-    cap); `cut_card` counts the cards behind it (None: shuffled every round)."""
+    """What a table plays and allows. `maximums` has the spots that exist; `table_maximums` bounds what all seats together
+    may have on a spot (one that is left out has no bound); `win_max` caps the win of one bet (None: no cap); `cut_card`
+    counts the cards behind it (None: shuffled every round)."""
 
     variant: str
     decks: int
@@ -155,6 +156,7 @@ class TableRules(Struct, frozen=True, kw_only=True):
     forbidden_pairs: list[list[Spot]]
     minimum: int
     maximums: dict[Spot, int]
+    table_maximums: dict[Spot, int] = {}
     chips: list[int]
     win_max: int | None
     cut_card: int | None

@@ -83,6 +83,18 @@ local function has_chip(chip)
   return false
 end
 
+-- Whether the whole table would then hold more on a spot of this act than it takes.
+local function is_too_much(act)
+  local bounds = limits.table_maximums or {} -- a table that an older node opened has none until its next round
+  for _, bet in ipairs(act) do
+    local bound = bounds[bet[1]]
+    if bound and tonumber(redis.call('HGET', TOTALS, bet[1]) or '0') + bet[2] > bound then
+      return true
+    end
+  end
+  return false
+end
+
 -- Each verb: (layout, stack, spot, chip, patron) -> new layout, or nil and the refusal.
 local verbs = {}
 
@@ -94,7 +106,8 @@ function verbs.place(layout, stack, spot, chip)
   if not has_chip(chip) then
     return nil, 'CHIP_UNKNOWN'
   end
-  local grown = with_act(layout, { { spot, chip } })
+  local act = { { spot, chip } }
+  local grown = with_act(layout, act)
   local sums = sums_of(grown)
   if has_conflict(sums) then
     return nil, 'SPOTS_CONFLICT'
@@ -104,6 +117,9 @@ function verbs.place(layout, stack, spot, chip)
   end
   if sums[spot] < limits.minimum then
     return nil, 'BELOW_MINIMUM'
+  end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
   end
   if chip > stack then
     return nil, 'INSUFFICIENT_STACK'
@@ -180,6 +196,9 @@ function verbs.rebet(layout, stack, _, _, patron)
       return nil, 'BELOW_MINIMUM'
     end
   end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
+  end
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
@@ -198,6 +217,9 @@ function verbs.double(layout, stack)
       end
       act[#act + 1] = { spot, sums[spot] }
     end
+  end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
   end
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'

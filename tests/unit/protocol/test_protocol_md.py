@@ -117,8 +117,10 @@ def written(kind: type[msgspec.Struct], label: str, *, with_default: bool) -> li
     """The rows that the page must have for a struct, without the meanings."""
     found = []
     for field in own_fields(kind):
-        default = [""] if field.required else [f"`{json.dumps(field.default)}`"]
-        found.append([label, f"`{field.name}`", f"`{notation(field.type)}`", *(default if with_default else [])])
+        row = [label, f"`{field.name}`", f"`{notation(field.type)}`"]
+        if with_default:
+            row.append("" if field.required else f"`{json.dumps(field.default)}`")
+        found.append(row)
         label = ""
     return found or [[label, "", "", *([""] if with_default else [])]]
 

@@ -63,7 +63,7 @@ class Books:
 
     async def wallet(self, patron: str) -> WalletBook:
         """Read a wallet's book. Raises `Refused` UNKNOWN_PATRON."""
-        _, balance, put_in, *flat = await self._driver.run(_WALLET, (keys.wallet_key(patron),))
+        _, balance, put_in, *flat = await self._driver.run(_WALLET, keys.wallet_keys(patron))
         kept: dict[str, dict[str, str]] = {"out_total": {}, "in_total": {}, "out_amount": {}, "out_answer": {}}
         for name, value in zip(flat[::2], flat[1::2], strict=True):
             kind, _, table = name.decode().partition(":")

@@ -38,7 +38,7 @@ class Wallets:
         self._driver = driver
 
     async def _run(self, name: str, patron: str, *args: str | bytes | int) -> Answer:
-        return await self._driver.run(_SCRIPTS[name], (keys.wallet_key(patron),), args)
+        return await self._driver.run(_SCRIPTS[name], keys.wallet_keys(patron), args)
 
     async def create(self, patron: str, name: str, bot: bool, token_sha256: str, play_money: int) -> int:
         """Open a guest's wallet and put its play money in, once. Raises `Refused` WALLET_EXISTS."""

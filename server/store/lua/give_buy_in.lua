@@ -25,4 +25,5 @@ redis.call('HINCRBY', WALLET, 'balance', int(-amount))
 redis.call('HSET', WALLET, 'out:' .. at, int(n + 1), 'out_amount:' .. at, int(amount), 'out_request:' .. at, ARGV[2],
   'out_answer:' .. at, '')
 redis.call('HINCRBY', WALLET, 'out_total:' .. at, int(amount))
+enter('buy_in_given', -amount, at, n + 1, ARGV[2])
 return { 'ok', n + 1, amount, '' }

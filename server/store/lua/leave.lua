@@ -32,6 +32,7 @@ if amount > 0 then
   redis.call('HINCRBY', TRANSFERS, 'out_total:' .. patron, int(amount))
   redis.call('HSET', OUTGOING, patron, cmsgpack.pack({ n, amount }))
   redis.call('HINCRBY', TABLE, 'cashed_out', int(amount))
+  enter({ 'cash_out', now_ms, patron, n, amount, 0 })
 end
 redis.call('HDEL', STACKS, patron)
 redis.call('HDEL', SEATS, patron)

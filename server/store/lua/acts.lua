@@ -231,12 +231,15 @@ function verbs.ready(layout)
   return layout
 end
 
--- Moves the chips: the stack pays what the layout gained, the table's sums follow.
-local function lay(patron, before, layout)
+-- Moves the chips: the stack pays what the layout gained, the table's sums follow, and the ledger has it; returns the sums
+-- and the stack after it.
+local function lay(patron, stack, before, layout, request_id, verb, spot_named, chip)
   local old, new = sums_of(before), sums_of(layout)
   local moved = total_of(new) - total_of(old)
   if moved ~= 0 then
-    redis.call('HINCRBY', STACKS, patron, int(-moved))
+    stack = redis.call('HINCRBY', STACKS, patron, int(-moved))
+    enter({ 'act', now_ms, patron, request_id, round, verb, spot_named, chip or 0, new.player - old.player,
+      new.banker - old.banker, new.tie - old.tie, stack })
   end
   for _, spot in ipairs(SPOTS) do
     if new[spot] ~= old[spot] then
@@ -252,10 +255,10 @@ local function lay(patron, before, layout)
   else
     redis.call('HDEL', BETS, patron)
   end
-  return new
+  return new, stack
 end
 
-local function decide(patron, is_connected, act_round, verb, spot, chip)
+local function decide(patron, is_connected, request_id, act_round, verb, spot, chip)
   if act_round ~= round then
     return { 'ROUND_OVER', now_ms, closed_at_ms }
   end
@@ -275,10 +278,9 @@ local function decide(patron, is_connected, act_round, verb, spot, chip)
   else
     redis.call('SREM', READY, patron)
   end
-  local sums = lay(patron, layout, new)
-  stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
+  local sums, left = lay(patron, stack, layout, new, request_id, verb, spot, chip)
   touch()
-  return { 'ok', now_ms, stack, is_ready, sums.player, sums.banker, sums.tie }
+  return { 'ok', now_ms, left, is_ready, sums.player, sums.banker, sums.tie }
 end
 
 local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
@@ -303,7 +305,7 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
-  local answer = cmsgpack.pack(decide(patron, seat.connected, tonumber(act_round), verb, spot, tonumber(chip)))
+  local answer = cmsgpack.pack(decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip)))
   redis.call('HINCRBY', requests, patron, 1)
   redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
   return answer

@@ -29,12 +29,13 @@ class Difference(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What was found. Sums in minor units: put_in == wallets + stacks + open_bets + house + under_way where all is
-    well."""
+    """What was found. Sums in minor units: put_in - taken_out == wallets + stacks + open_bets + house + under_way where
+    all is well."""
 
     tables: int
     patrons: int
     put_in: int
+    taken_out: int
     wallets: int
     stacks: int
     open_bets: int
@@ -62,7 +63,7 @@ def balance_table(table: str, book: TableBook) -> list[Difference]:
 
 def balance_wallet(patron: str, book: WalletBook) -> list[Difference]:
     """Check one wallet by itself."""
-    should_hold = book.put_in - sum(book.given.values()) + sum(book.taken.values())
+    should_hold = book.put_in - book.taken_out - sum(book.given.values()) + sum(book.taken.values())
     if should_hold == book.balance:
         return []
     return [Difference(f"wallet {patron}", "balance against what was put in and moved", should_hold - book.balance)]
@@ -101,6 +102,7 @@ async def audit(books: Books, tables: Tables) -> Audit:
         tables=len(table_books),
         patrons=len(wallet_books),
         put_in=sum(wallet.put_in for wallet in wallet_books.values()),
+        taken_out=sum(wallet.taken_out for wallet in wallet_books.values()),
         wallets=sum(wallet.balance for wallet in wallet_books.values()),
         stacks=sum(book.stacks for book in table_books.values()),
         open_bets=sum(book.open_bets for book in table_books.values()),
@@ -117,7 +119,7 @@ def _pairs(tables: dict[str, TableBook], wallets: dict[str, WalletBook]) -> set[
     return of_tables | of_wallets
 
 
-_NO_WALLET: Final = WalletBook(0, 0, {}, {}, {})
+_NO_WALLET: Final = WalletBook(0, 0, 0, {}, {}, {})
 _NO_TABLE: Final = TableBook(0, 0, 0, 0, 0, {}, {}, {})
 
 

@@ -39,6 +39,7 @@ def _as_text(found: Audit) -> str:
     lines = [
         f"tables {found.tables}, patrons {found.patrons}",
         f"put in      {found.put_in:>20,}",
+        f"taken out   {found.taken_out:>20,}",
         f"wallets     {found.wallets:>20,}",
         f"stacks      {found.stacks:>20,}",
         f"open bets   {found.open_bets:>20,}",

@@ -33,20 +33,25 @@ async def open_store(args: argparse.Namespace) -> AsyncIterator[OpenStore]:
 
     Raises `BadSetting`, `EmbeddedError`.
     """
-    data: Path = args.data or DATA_DEFAULT
+    replicas = getattr(args, "confirm_replicas", 0)
     if args.store is not None:
-        async with Driver(args.store) as driver:
+        async with Driver(args.store, confirm_replicas=replicas) as driver:
             yield OpenStore(driver, is_served=True)
         return
-    if not data.is_dir():
-        raise BadSetting(f"--data: no such directory: {data}")
-    embedded, is_served = EmbeddedValkey(data), False
+    embedded, is_served = EmbeddedValkey(_directory(args)), False
     try:
         url = await embedded.start()
     except DataDirectoryBusy:
         url, is_served = embedded.url_in_use, True  # a node serves it: ask its store
     try:
-        async with Driver(url) as driver:
+        async with Driver(url, confirm_replicas=replicas) as driver:
             yield OpenStore(driver, is_served)
     finally:
         await embedded.stop()
+
+
+def _directory(args: argparse.Namespace) -> Path:
+    data: Path = args.data or DATA_DEFAULT
+    if not data.is_dir():
+        raise BadSetting(f"--data: no such directory: {data}")
+    return data

@@ -29,11 +29,12 @@ class TableBook(NamedTuple):
 
 
 class WalletBook(NamedTuple):
-    """A wallet's money, minor units. By table: `given` was bought in, `taken` cashed out, `leaving` is on its way
-    there."""
+    """A wallet's money, minor units: what the operator has put in and taken out, and by table what was `given` (bought
+    in) and `taken` (cashed out), and what is `leaving` for it."""
 
     balance: int
     put_in: int
+    taken_out: int
     given: dict[str, int]
     taken: dict[str, int]
     leaving: dict[str, int]
@@ -63,7 +64,7 @@ class Books:
 
     async def wallet(self, patron: str) -> WalletBook:
         """Read a wallet's book. Raises `Refused` UNKNOWN_PATRON."""
-        _, balance, put_in, *flat = await self._driver.run(_WALLET, keys.wallet_keys(patron))
+        _, balance, put_in, taken_out, *flat = await self._driver.run(_WALLET, keys.wallet_keys(patron))
         kept: dict[str, dict[str, str]] = {"out_total": {}, "in_total": {}, "out_amount": {}, "out_answer": {}}
         for name, value in zip(flat[::2], flat[1::2], strict=True):
             kind, _, table = name.decode().partition(":")
@@ -71,6 +72,7 @@ class Books:
         return WalletBook(
             balance,
             put_in,
+            taken_out,
             {table: int(total) for table, total in kept["out_total"].items()},
             {table: int(total) for table, total in kept["in_total"].items()},
             {table: int(kept["out_amount"][table]) for table, answer in kept["out_answer"].items() if answer == ""},

@@ -30,7 +30,7 @@ _TABLE_PARTS: Final = (
     "ledger",
     "consumers",
 )
-_WALLET_PARTS: Final = ("ledger", "rounds")
+_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
 
 
 def table_key(table: str) -> str:
@@ -100,6 +100,11 @@ def wallet_keys(patron: str) -> tuple[str, ...]:
 def patron_ledger_key(patron: str) -> str:
     """Name the stream of every movement of a patron's money."""
     return f"{wallet_key(patron)}:ledger"
+
+
+def operations_key(patron: str) -> str:
+    """Name the hash of what the operator did to a wallet, by operation id."""
+    return f"{wallet_key(patron)}:operations"
 
 
 def patron_rounds_key(patron: str) -> str:

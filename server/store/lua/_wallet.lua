@@ -2,11 +2,13 @@
 --
 -- keys       1 the wallet: a hash with name, bot, token (SHA-256 of the guest's token), balance, put_in, and for each table
 --            the transfers: out:T, out_amount:T, out_request:T, out_answer:T ('' while open), in:T, and their totals;
+--            taken_out (what the operator debited);
 --            ledger (how many entries its ledger had), ledger_to:T and ledger_life:T (see project.lua)
 --            2 the patron's own ledger: a stream, entry n-0 without gaps, some LEDGER_MAX kept
 --            3 the rounds that the patron has played: a stream, some ROUNDS_MAX kept
+--            4 what the operator did, by operation id; 5 those ids, the newest first (see operate_wallet.lua)
 -- A wallet that is not there is an error, never a new patron with a start balance.
-local WALLET, LEDGER, ROUNDS = KEYS[1], KEYS[2], KEYS[3]
+local WALLET, LEDGER, ROUNDS, OPERATIONS, OPERATION_IDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local LEDGER_MAX, ROUNDS_MAX = 10000, 1000
 
 local function int(number)

@@ -156,16 +156,17 @@ class Ledger:
     async def check_all(self, tables: Iterable[str], patrons: Iterable[str]) -> None:
         """Everything that was ever put in lies in a wallet, at a table, or is on its way between the two."""
         ids = list(tables)
-        put_in = held = under_way = 0
+        put_in = taken_out = held = under_way = 0
         content = sum([await self.content_of(table) for table in ids])
         for patron in patrons:
             wallet = await self.hash_of(keys.wallet_key(patron))
             assert int(wallet["balance"]) >= 0
             put_in += int(wallet["put_in"])
+            taken_out += int(wallet.get("taken_out", b"0"))
             held += int(wallet["balance"])
             for table in ids:
                 under_way += await self._under_way(wallet, patron, table)
-        assert put_in == held + content + under_way
+        assert put_in - taken_out == held + content + under_way
 
     async def _under_way(self, wallet: Mapping[str, bytes], patron: str, table: str) -> int:
         """Amounts that one side has given and the other has not decided, of one pair; totals of both sides compared."""

@@ -340,8 +340,8 @@ async def test_the_whole_table_never_has_more_on_a_spot_than_it_takes(tables: Ta
     assert (await owner.act("a", "place", TIE, 25)).code == "ok"
     assert (await owner.act("b", "place", TIE, 25)).code == "ok"
     assert (await owner.act("b", "place", TIE, 10)).code == "ok"
-    for patron, verb, *what in (("a", "place", TIE, 10), ("b", "place", TIE, 10), ("a", "double")):
-        assert (await owner.act(patron, verb, *what)).code == "TABLE_MAXIMUM"
+    for patron, verb, spot, chip in (("a", "place", TIE, 10), ("b", "place", TIE, 10), ("a", "double", "", 0)):
+        assert (await owner.act(patron, verb, spot, chip or "")).code == "TABLE_MAXIMUM"
         await ledger.check(owner.table)
     assert (await owner.act("a", "place", PLAYER, 100)).code == "ok"  # a spot without a bound
     assert (await owner.act("b", "undo", TIE)).code == "ok"

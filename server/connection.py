@@ -278,7 +278,7 @@ class Connection:
         start()
 
     async def _leave(self, request: Leave) -> Reply:
-        wallet = await self._house.cashier.get_up(request.table, self.patron, self.id)
+        wallet = await self._house.cashier.get_up(request.table, self.patron, self.id, request_id=request.request_id)
         if wallet is not None:
             self._house.hub.give_up_seat(self, request.table)
             self._asked_for_seat.discard(request.table)

@@ -348,10 +348,12 @@ class Tables:
         """Mark a seat as connected again, if it is still this connection's."""
         return bool((await self._run("come_back", table, patron, node, connection))[2])
 
-    async def leave(self, table: str, patron: str, connection: str = "", reason: str = "") -> Leaving:
-        """Give a seat up, or have the house free it for a `reason` that must still hold. Raises `Refused` NOT_SEATED,
-        SEAT_TAKEN_OVER."""
-        _, _, how, n, amount = await self._run("leave", table, patron, connection, reason)
+    async def leave(
+        self, table: str, patron: str, connection: str = "", reason: str = "", request_id: str = ""
+    ) -> Leaving:
+        """Give a seat up, once for each `request_id`, or have the house free it for a `reason` that must still hold.
+        Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER."""
+        _, _, how, n, amount = await self._run("leave", table, patron, connection, reason, request_id)
         return Leaving(how.decode(), n, amount)
 
     async def close_cash_out(self, table: str, patron: str, n: int) -> None:

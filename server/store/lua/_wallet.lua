@@ -1,7 +1,8 @@
 -- What every script of a wallet shares. Put in front of each wallet script.
 --
 -- keys       1 the wallet: a hash with name, bot, token (SHA-256 of the guest's token), balance, put_in, and for each table
---            the transfers: out:T, out_amount:T, out_request:T, out_answer:T ('' while open), in:T, and their totals;
+--            the transfers: out:T, out_amount:T, out_request:T, out_answer:T ('' while open), out_earlier:T (the closed ones
+--            before it), in:T, and their totals;
 --            taken_out (what the operator debited);
 --            ledger (how many entries its ledger had), ledger_to:T and ledger_life:T (see project.lua)
 --            2 the patron's own ledger: a stream, entry n-0 without gaps, some LEDGER_MAX kept

@@ -208,8 +208,10 @@ def test_close_codes() -> None:
     ]
 
 
-def acts_max() -> int:
-    found = re.search(r"^local ACTS_MAX = (\d+)", ACTS_LUA, re.MULTILINE)
+def lua_limit(script: str, name: str) -> int:
+    """A limit that a script names."""
+    source = (ROOT / "server" / "store" / "lua" / f"{script}.lua").read_text()
+    found = re.search(rf"^local {name} = (\d+)", source, re.MULTILINE)
     assert found is not None
     return int(found[1])
 
@@ -218,6 +220,10 @@ def test_limits() -> None:
     found = {label: int(value.replace(",", "")) for label, value in rows(section("19 Limits"), "| limit | value |")}
     assert found == {
         "bytes of one message to the node": messages.REQUEST_BYTES_MAX,
+def acts_max() -> int:
+    return lua_limit("acts", "ACTS_MAX")
+
+
         "greatest amount": messages.AMOUNT_MAX,
         "ms from the connection to an accepted `hello`": connection.HELLO_TIMEOUT_MS,
         "messages that can't be read, until the close": connection.BAD_MESSAGES_MAX,
@@ -229,8 +235,12 @@ def test_limits() -> None:
         "acts of one patron in one round of a table": acts_max(),
         "ms without a new seat before betting may close early": dealer.NEW_SEAT_MS,
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
+        "lines of a patron's statement that are kept, about": lua_limit("_wallet", "LEDGER_MAX"),
+        "rounds of a patron's history that are kept, about": lua_limit("_wallet", "ROUNDS_MAX"),
         "rounds without a bet until a seat is freed": dealer.IDLE_ROUNDS,
         "seats up to which `crowd` lists each": tables.SEATS_SHOWN_MAX,
+        "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
+        "leaves of one patron at a table whose ids are kept": lua_limit("leave", "LEAVES_KEPT"),
         "bytes that may wait for a slow reader": outlet.OUTBOX_BYTES_MAX,
         "ms for a slow reader to take them": hub.DRAIN_MS_MAX,
         "missed events that `resumed` can bring, about": hub.LAG_PAGES_MAX * tables.EVENTS_PAGE_MAX,
@@ -258,6 +268,10 @@ def test_limits() -> None:
         (r"more than ([\d,]+) bytes wait", outlet.OUTBOX_BYTES_MAX),
         (r"has not within (\d+) seconds", hub.DRAIN_MS_MAX // 1000),
         (r"lists up to (\d+) seats", tables.SEATS_SHOWN_MAX),
+        (r"Some ([\d,]+) lines of a patron are kept", lua_limit("_wallet", "LEDGER_MAX")),
+        (r"Some ([\d,]+) rounds of a patron are kept", lua_limit("_wallet", "ROUNDS_MAX")),
+        (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
+        (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
     ],
 )
 def test_limits_in_the_text(sentence: str, value: int) -> None:

@@ -14,16 +14,20 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from client_sdk.game.seals import Seal
 from client_sdk.game.shoe import Shoe
 from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
+from server.projector import Projector
+from server.sealing import seal_ledger
 from server.settling import settle_bets
 from server.shoes import ShoeLost, Shoes
 from server.store import bus
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
+from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
@@ -58,6 +62,7 @@ class Workplace:
     node: str
     driver: Driver
     tables: Tables
+    ledgers: Ledgers
     nodes: Nodes
     cashier: Cashier
     hub: Hub
@@ -75,6 +80,7 @@ class Dealer:
         self._at = at
         self._tables = at.tables
         self._clock = StoreClock()
+        self._sealed = asyncio.Event()
         self._nudged = asyncio.Event()
         self._claimed: Claimed | None = None
         self._shoe: Shoe | None = None
@@ -151,8 +157,9 @@ class Dealer:
         await self._answer_rollback()
         if away_since_ms is not None:
             await self._give_time_back(away_since_ms)
-        while not self._may_leave():
-            await self._keep_appointment()
+        async with Projector(self.table, self._now.lease, self._at.ledgers, self._sealed):
+            while not self._may_leave():
+                await self._keep_appointment()
 
     async def _claim(self) -> bool:
         """Claim, waiting where another owner's lease has not ended yet; false where it is not wanted any more."""
@@ -350,7 +357,8 @@ class Dealer:
         if (await self._pulse()).seated:
             await self._open_round()
         elif self._now.state.phase is not Phase.IDLE:
-            await self._commit(machine.fall_idle(self._now.state, self.table))
+            await self._commit(machine.fall_idle(self._now.state, self.table, await self._seal()))
+            self._sealed.set()
 
     async def _open_round(self) -> None:
         """Open betting, by changed rules where they were changed, on a fresh shoe where none is open."""
@@ -399,13 +407,19 @@ class Dealer:
         )
 
     async def _settle_round(self) -> None:
-        """Pay every bet once, then finish the round; a shoe that is out ends with it."""
+        """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
         await settle_bets(self._tables, self.table, self._now.lease, self._now.state, self._now.rules)
         paid, settled = await self._tables.settled_sums(self.table)
         now_ms = self._clock.now_ms()
-        await self._commit(machine.finish_round(self._now.state, self.table, self._now.rules, now_ms, paid, settled))
+        state, rules, seal = self._now.state, self._now.rules, await self._seal()
+        await self._commit(machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal))
+        self._sealed.set()
         if not self._now.state.has_shoe:
             self._shoe = None
+
+    async def _seal(self) -> Seal:
+        """Seal what was entered into the ledger since it was sealed last."""
+        return await seal_ledger(self._at.ledgers, self.table, self._now.state.seal)
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""

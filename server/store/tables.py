@@ -278,6 +278,8 @@ class Tables:
             state.closed_at_ms or 0,
             pack(rules) if rules else "",
             pack_limits(rules) if rules else "",
+            state.seal.digest,
+            state.seal.sealed_to,
             *(pack(event) for event in events),
         )
         return int(answer[1])

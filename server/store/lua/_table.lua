@@ -63,10 +63,10 @@ end
 
 -- One commit of the owner: state, events, publication and lease together.
 -- args from `first`: epoch, node, lease_ms, incarnation, seq it follows, state, phase, round, closes_at_ms, closed_at_ms,
--- rules ('' unchanged), limits ('' unchanged), then the events' bytes in order of seq.
+-- rules ('' unchanged), limits ('' unchanged), seal, sealed_to (see server/sealing.py), then the events' bytes in order of seq.
 -- Returns nil (go on: call write) or the answer to return: FENCED | INCARNATION | SEQ, or ok where it was done before.
 local function check_commit(first)
-  local events = #ARGV - first - 11
+  local events = #ARGV - first - 13
   local follows, seq = tonumber(ARGV[first + 4]), number_field('seq')
   if is_fenced(ARGV[first], ARGV[first + 1]) then
     return { 'FENCED', now_ms }
@@ -85,7 +85,7 @@ end
 
 local function write_commit(first)
   local incarnation, seq = ARGV[first + 3], tonumber(ARGV[first + 4])
-  for i = first + 12, #ARGV do
+  for i = first + 14, #ARGV do
     seq = seq + 1
     redis.call('XADD', EVENTS, 'MAXLEN', '~', 4096, int(seq) .. '-0', 'event', ARGV[i])
     publish('event', incarnation, seq, ARGV[i])
@@ -97,6 +97,10 @@ local function write_commit(first)
   end
   if ARGV[first + 10] ~= '' then
     redis.call('HSET', TABLE, 'rules', ARGV[first + 10], 'limits', ARGV[first + 11])
+  end
+  if tonumber(ARGV[first + 13]) > number_field('sealed_to') then
+    redis.call('HSET', TABLE, 'seal', ARGV[first + 12], 'sealed_to', ARGV[first + 13])
+    enter({ 'seal', now_ms, tonumber(ARGV[first + 7]), ARGV[first + 12], tonumber(ARGV[first + 13]) })
   end
   renew_lease(ARGV[first + 2])
   return { 'ok', now_ms, seq }

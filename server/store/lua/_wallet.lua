@@ -10,7 +10,8 @@
 --            4 what the operator did, by operation id; 5 those ids, the newest first (see operate_wallet.lua)
 -- A wallet that is not there is an error, never a new patron with a start balance.
 local WALLET, LEDGER, ROUNDS, OPERATIONS, OPERATION_IDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local LEDGER_MAX, ROUNDS_MAX = 10000, 1000
+local LEDGER_MAX = 10000
+local ROUNDS_MAX = 1000
 
 local function int(number)
   return string.format('%d', number)

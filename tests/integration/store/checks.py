@@ -15,10 +15,12 @@ from redis.asyncio import Redis
 from client_sdk.game.shoe import Shoe
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import TableRules
+from server.sealing import seal_ledger
 from server.settling import settle_line
 from server.shoes import Shoes, ShuffledShoes
 from server.store import keys
 from server.store.errors import Refused
+from server.store.ledgers import Ledgers
 from server.store.tables import FRESH_SEAT_MS, ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
 from server.table.machine import Change
@@ -195,6 +197,7 @@ class Owner:
 
     def __init__(self, tables: Tables, ledger: Ledger, table: str, lease: Lease, shoes: Shoes) -> None:
         self.tables = tables
+        self.ledgers = Ledgers(tables._driver)
         self.table = table
         self.lease = lease
         self.state = TableState()
@@ -303,7 +306,8 @@ class Owner:
 
     async def finish_round(self) -> None:
         paid, settled = await self.tables.settled_sums(self.table)
-        await self.commit(machine.finish_round(self.state, self.table, self.rules, await self.now_ms(), paid, settled))
+        now_ms, seal = await self.now_ms(), await seal_ledger(self.ledgers, self.table, self.state.seal)
+        await self.commit(machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal))
         if not self.state.has_shoe:
             self.shoe = None
 

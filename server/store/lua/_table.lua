@@ -52,6 +52,16 @@ local function nudge(why)
   publish('nudge', field('incarnation') or '', number_field('seq'), why)
 end
 
+local function is_undecided()
+  local phase = field('phase')
+  return phase == 'betting' or phase == 'dealing'
+end
+
+-- Whether the operator has asked for the open round to be void (ask_void.lua).
+local function is_void_asked()
+  return is_undecided() and field('void_round') == field('round')
+end
+
 -- The owner's right to write: both its epoch and its node id (a failover can lose a claim, and two nodes hold one number).
 local function is_fenced(epoch, node)
   return field('epoch') ~= epoch or field('owner') ~= node

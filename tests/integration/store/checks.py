@@ -282,17 +282,21 @@ class Owner:
         await self.tables.commit(self.table, self.lease, change)
         self.state = change.state
 
-    async def deal(self) -> None:
-        """Deal every card and declare the outcome."""
+    def next_card(self, now_ms: int) -> Change:
+        """The next step of the deal, up to the outcome."""
         steps: dict[Step, Callable[[int], Change]] = {
             Step.BURN_CARDS: lambda now: machine.burn_cards(self.state, self.table, self.rules, self.open_shoe, now),
             Step.DEAL_CARD: lambda now: machine.deal_card(self.state, self.table, self.rules, self.open_shoe, now),
             Step.DECLARE_OUTCOME: lambda now: machine.declare_outcome(self.state, self.table, self.rules, now),
         }
+        due = machine.due(self.state, self.rules, self.shoe)
+        assert due is not None
+        return steps[due.step](now_ms)
+
+    async def deal(self) -> None:
+        """Deal every card and declare the outcome."""
         while self.state.outcome is None:
-            due = machine.due(self.state, self.rules, self.shoe)
-            assert due is not None
-            await self.commit(steps[due.step](await self.now_ms()))
+            await self.commit(self.next_card(await self.now_ms()))
 
     async def settlements(self) -> list[SettleLine]:
         """What every open bet comes to."""

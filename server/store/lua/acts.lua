@@ -285,7 +285,7 @@ end
 
 local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
   local content = table.concat({ verb, act_round, spot, chip }, ' ')
-  local name = patron .. ' ' .. request_id
+  local name, count = request_id .. ' ' .. patron, ' ' .. patron -- a request_id holds no space, so no two names meet
   local remembered = redis.call('HGET', requests, name) or redis.call('HGET', requests_before, name)
   if remembered then
     local request = cmsgpack.unpack(remembered)
@@ -302,11 +302,11 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   if seat.connection ~= connection then
     return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closed_at_ms })
   end
-  if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
+  if tonumber(redis.call('HGET', requests, count) or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
   local answer = cmsgpack.pack(decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip)))
-  redis.call('HINCRBY', requests, patron, 1)
+  redis.call('HINCRBY', requests, count, 1)
   redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
   return answer
 end

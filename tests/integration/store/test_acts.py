@@ -475,6 +475,18 @@ async def test_a_request_id_for_something_else_is_told_apart(
     assert (await again(tables, owner, line._replace(**other))).code == "REQUEST_REUSED"
 
 
+async def test_no_request_meets_another_patrons_count(tables: Tables, ledger: Ledger) -> None:
+    """Whatever is in a patron's id: "a b" is not the request "b" of "a"."""
+    owner = await Owner.of_new_table(tables, ledger)
+    for patron in ("a", "a b", " a"):
+        await owner.seat(patron, 100)
+    await owner.open_betting()
+    for _ in range(2):
+        for patron in ("a b", "a", " a"):
+            answer = await owner.act(patron, "place", "player", 10, request_id="b")
+            assert (answer.code, answer.stack) == ("ok", 90)
+
+
 async def test_request_ids_belong_to_one_patron(tables: Tables, ledger: Ledger) -> None:
     owner = await Owner.of_new_table(tables, ledger)
     for patron in ("a", "b"):

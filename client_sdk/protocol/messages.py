@@ -180,9 +180,9 @@ AnyRequest = (
 
 
 class TableRules(Struct, frozen=True, kw_only=True):
-    """What a table plays and allows. `maximums` has the spots that exist; `table_maximums` bounds what all seats have on
-    a spot together (one that is left out has no bound); `win_max` caps the win of one bet (None: no cap); `cut_card`
-    counts the cards behind it (None: shuffled every round)."""
+    """What a table plays and allows. `maximums` has the spots that exist; `table_maximums` bounds what all seats have
+    on a spot together (one that is left out has no bound); `win_max` caps the win of one bet (None: no cap);
+    `cut_card` counts the cards behind it (None: shuffled every round)."""
 
     variant: str
     decks: int

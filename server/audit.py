@@ -2,14 +2,17 @@
 
 Each slot is balanced by itself, from one atomic read: what came into a table is on stacks, on spots or the house's;
 what a wallet was given is in it or at tables. Then the two sides of every (wallet, table) pair are compared; a
-transfer under way explains a difference, nothing else does. It changes nothing and runs beside a house in play: a pair
-that differs is read again before it is called a difference.
+transfer under way explains a difference, nothing else does. Last the ledgers are played again (`replays.py`). It
+changes nothing and runs beside a house in play: a pair that differs is read again before it is called a difference.
 """
 
 import asyncio
 from typing import Final, NamedTuple
 
+from server.differences import Difference
+from server.replays import replay_table, replay_wallet
 from server.store.books import Books, TableBook, WalletBook
+from server.store.ledgers import Ledgers
 from server.store.tables import Tables
 
 READS_MAX: Final = 5
@@ -17,22 +20,12 @@ READS_MAX: Final = 5
 READ_AGAIN_MS: Final = 100
 
 
-class Difference(NamedTuple):
-    """Something that does not add up. `amount` is what is missing (negative: too much), minor units."""
-
-    where: str
-    what: str
-    amount: int
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what} differs by {self.amount}"
-
-
 class Audit(NamedTuple):
     """What was found. Sums in minor units: put_in - taken_out == wallets + stacks + open_bets + house + under_way where
-    all is well."""
+    all is well. `replayed` tables have their whole ledger, and it makes what lies there."""
 
     tables: int
+    replayed: int
     patrons: int
     put_in: int
     taken_out: int
@@ -81,7 +74,7 @@ def compare_pair(patron: str, table: str, wallet: WalletBook, book: TableBook) -
     return found
 
 
-async def audit(books: Books, tables: Tables) -> Audit:
+async def audit(books: Books, tables: Tables, ledgers: Ledgers) -> Audit:
     """Read the whole store and check it. Raises `StoreError`."""
     table_books: dict[str, TableBook] = {}
     while page := await tables.page(max(table_books) if table_books else None):
@@ -98,8 +91,16 @@ async def audit(books: Books, tables: Tables) -> Audit:
         wallet, book, found = await _settled_pair(books, patron, table, wallet_books, table_books)
         differences += found
         under_way += _under_way(patron, table, wallet, book)
+    replayed = 0
+    for table, book in table_books.items():
+        was_whole, found = await replay_table(ledgers, table, book)
+        replayed += was_whole
+        differences += found
+    for patron, wallet in wallet_books.items():
+        differences += await replay_wallet(ledgers, patron, wallet)
     return Audit(
         tables=len(table_books),
+        replayed=replayed,
         patrons=len(wallet_books),
         put_in=sum(wallet.put_in for wallet in wallet_books.values()),
         taken_out=sum(wallet.taken_out for wallet in wallet_books.values()),
@@ -119,8 +120,8 @@ def _pairs(tables: dict[str, TableBook], wallets: dict[str, WalletBook]) -> set[
     return of_tables | of_wallets
 
 
-_NO_WALLET: Final = WalletBook(0, 0, 0, {}, {}, {})
-_NO_TABLE: Final = TableBook(0, 0, 0, 0, 0, {}, {}, {})
+_NO_WALLET: Final = WalletBook(0, 0, 0, {}, {}, {}, 0)
+_NO_TABLE: Final = TableBook(0, 0, 0, 0, 0, {}, {}, {}, {}, {}, None)
 
 
 async def _settled_pair(

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from server.commands import audit, serve, tables, wallet
+from server.commands import audit, ledger, serve, tables, wallet
 from server.embedded import EmbeddedError
 from server.settings import BadSetting
 from server.shoes import BadStackedShoe
@@ -15,7 +15,7 @@ from server.supervisor import WorkerFailed
 EXIT_MISTAKE: Final = 2
 LINE_CHARS_MAX: Final = 500
 """A mistake may quote what it found; a whole file of it helps nobody."""
-_COMMANDS: Final = {"serve": serve, "audit": audit, "wallet": wallet, "tables": tables}
+_COMMANDS: Final = {"serve": serve, "audit": audit, "wallet": wallet, "tables": tables, "ledger": ledger}
 
 
 class _Parser(argparse.ArgumentParser):

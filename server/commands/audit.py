@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from server.audit import Audit, audit
 from server.commands.store_place import add_place, open_store
 from server.store.books import Books
+from server.store.ledgers import Ledgers
 from server.store.tables import Tables
 
 
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace, _argv: Sequence[str]) -> int:
 
 async def _audit(args: argparse.Namespace) -> Audit:
     async with open_store(args) as store:
-        return await audit(Books(store.driver), Tables(store.driver))
+        return await audit(Books(store.driver), Tables(store.driver), Ledgers(store.driver))
 
 
 def _as_json(found: Audit) -> str:
@@ -37,7 +38,7 @@ def _as_json(found: Audit) -> str:
 
 def _as_text(found: Audit) -> str:
     lines = [
-        f"tables {found.tables}, patrons {found.patrons}",
+        f"tables {found.tables}, patrons {found.patrons}, whole ledgers played again {found.replayed}",
         f"put in      {found.put_in:>20,}",
         f"taken out   {found.taken_out:>20,}",
         f"wallets     {found.wallets:>20,}",

@@ -62,16 +62,8 @@ class Ledgers:
 
     async def entries_after(self, table: str, number: int, last: int | None = None) -> AsyncIterator[tuple[int, bytes]]:
         """Read entries in order, page by page, each with its number: after `number`, up to `last` (None: the end)."""
-        end = "+" if last is None else f"{last}-0"
-        while True:
-            page = await self._driver.call(
-                "XRANGE", keys.ledger_key(table), f"({number}-0", end, "COUNT", LEDGER_PAGE_MAX
-            )
-            for entry_id, fields in page:
-                number = _number_of(entry_id)
-                yield number, fields[b"entry"]
-            if len(page) < LEDGER_PAGE_MAX:
-                return
+        async for entry in self._forwards(keys.ledger_key(table), number, last):
+            yield entry
 
     async def move_projected(self, table: str, lease: Lease, number: int, at_ms: int) -> None:
         """Note that every entry up to `number` is in its patrons' ledgers. Raises `Fenced`."""
@@ -95,6 +87,11 @@ class Ledgers:
         """Note that a consumer has everything up to `number`. Raises `Refused` NOT_SEALED."""
         await self._run("move_consumer", table, consumer, number)
 
+    async def consumers(self, table: str) -> dict[str, int]:
+        """Say up to which number each consumer has taken a table's ledger."""
+        found: dict[bytes, bytes] = await self._driver.call("HGETALL", keys.consumers_key(table))
+        return {name.decode(): int(number) for name, number in found.items()}
+
     async def forget_consumer(self, table: str, consumer: str) -> bool:
         """Wait for this consumer no longer; says whether it was known."""
         return bool(await self._driver.call("HDEL", keys.consumers_key(table), consumer))
@@ -112,6 +109,11 @@ class Ledgers:
             return False
         return True
 
+    async def lines_after(self, patron: str, number: int, last: int | None = None) -> AsyncIterator[tuple[int, bytes]]:
+        """Read a patron's ledger in order, page by page, as `entries_after` reads a table's."""
+        async for line in self._forwards(keys.patron_ledger_key(patron), number, last):
+            yield line
+
     async def lines_before(self, patron: str, number: int | None, count: int) -> list[tuple[int, bytes]]:
         """Read a patron's ledger backwards: the newest lines, or those before `number`."""
         return await self._backwards(keys.patron_ledger_key(patron), number, count)
@@ -119,6 +121,16 @@ class Ledgers:
     async def played_before(self, patron: str, number: int | None, count: int) -> list[tuple[int, bytes]]:
         """Read the rounds that a patron has played, the newest first, or those before `number`."""
         return await self._backwards(keys.patron_rounds_key(patron), number, count)
+
+    async def _forwards(self, key: str, number: int, last: int | None) -> AsyncIterator[tuple[int, bytes]]:
+        end = "+" if last is None else f"{last}-0"
+        while True:
+            page = await self._driver.call("XRANGE", key, f"({number}-0", end, "COUNT", LEDGER_PAGE_MAX)
+            for entry_id, fields in page:
+                number = _number_of(entry_id)
+                yield number, fields[b"entry"]
+            if len(page) < LEDGER_PAGE_MAX:
+                return
 
     async def _backwards(self, key: str, number: int | None, count: int) -> list[tuple[int, bytes]]:
         start = "+" if number is None else f"({number}-0"

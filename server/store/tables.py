@@ -27,7 +27,7 @@ from server.store.records import (
 from server.table.machine import Change
 from server.table.state import TableState
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 SEATS_SHOWN_MAX: Final = 12
 """Tables with more seats tell counts and sums, not each seat."""
 TABLES_PAGE_MAX: Final = 50

@@ -18,7 +18,7 @@ from server.commands.store_place import add_place, open_store
 from server.store.books import Books, WalletBook
 from server.store.driver import Driver
 from server.store.errors import Refused, StoreAway
-from server.store.wallets import Operation, Wallets
+from server.store.wallets import WALLET_MAX, Operation, Wallets
 
 PATRON_CHARS_MAX: Final = 128
 _OPERATION: Final = re.compile(r"[!-~]{1,64}")
@@ -26,7 +26,7 @@ _KINDS: Final[dict[str, Operation]] = {"credit": "credited", "debit": "debited"}
 _REASONS: Final = {
     "UNKNOWN_PATRON": "no such patron",
     "OPERATION_REUSED": "this operation id was used for something else",
-    "WALLET_TOO_FULL": f"the wallet can't hold more than {AMOUNT_MAX}",
+    "WALLET_TOO_FULL": f"no wallet is filled beyond {WALLET_MAX}, or with more than {AMOUNT_MAX} in all",
     "INSUFFICIENT_WALLET": "the wallet does not hold that much",
 }
 Told = dict[str, Any]

@@ -10,6 +10,8 @@ _SCRIPTS: Final = {
     name: Script(name, "_wallet", moves_money=name != "read_wallet")
     for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out", "operate_wallet")
 }
+WALLET_MAX: Final = 10**15
+"""The operator fills no wallet beyond this, so that what is won with it stays below 2^53 (`operate_wallet.lua`)."""
 Operation = Literal["credited", "debited"]
 
 
@@ -80,7 +82,7 @@ class Wallets:
     async def operate(self, patron: str, operation: str, kind: Operation, amount: int) -> Operated:
         """Put money into a wallet or take it out, once for each operation id; the newest 1,000 of a wallet are known.
 
-        Raises `Refused` UNKNOWN_PATRON, OPERATION_REUSED, WALLET_TOO_FULL, INSUFFICIENT_WALLET.
+        Raises `Refused` UNKNOWN_PATRON, OPERATION_REUSED, INSUFFICIENT_WALLET, WALLET_TOO_FULL.
         """
         _, balance, at_ms, is_new = await self._run("operate_wallet", patron, operation, kind, amount)
         return Operated(balance, at_ms, bool(is_new))

@@ -3,10 +3,11 @@
 -- args     operation id, kind (credited | debited), amount (minor units)
 -- returns  {'ok', balance after it, done_at_ms, 1 done now | 0 done before}
 -- refusals UNKNOWN_PATRON | OPERATION_REUSED (another kind or amount), both not kept |
---          WALLET_TOO_FULL at_ms (the wallet, or all that was ever put in, would leave the whole numbers) |
---          INSUFFICIENT_WALLET at_ms
+--          INSUFFICIENT_WALLET at_ms |
+--          WALLET_TOO_FULL at_ms (the wallet would pass WALLET_MAX, or all that was ever put in AMOUNT_MAX)
 local OPERATIONS_MAX = 1000
 local AMOUNT_MAX = 9007199254740991
+local WALLET_MAX = 1000000000000000 -- nine times that is below 2^53: room for what is won with it
 
 if not exists then
   return { 'UNKNOWN_PATRON' }
@@ -28,10 +29,10 @@ local code, counter, change = 'ok', 'put_in', amount
 if kind == 'debited' then
   counter, change = 'taken_out', -amount
 end
-if change > AMOUNT_MAX - number_field('balance') or amount > AMOUNT_MAX - number_field(counter) then
-  code = 'WALLET_TOO_FULL'
-elseif number_field('balance') + change < 0 then
+if number_field('balance') + change < 0 then
   code = 'INSUFFICIENT_WALLET'
+elseif (change > 0 and number_field('balance') + change > WALLET_MAX) or amount > AMOUNT_MAX - number_field(counter) then
+  code = 'WALLET_TOO_FULL'
 end
 if code == 'ok' then
   redis.call('HINCRBY', WALLET, 'balance', int(change))

@@ -84,8 +84,8 @@ async def test_a_command_that_is_killed_and_run_again_pays_once(arrive, tmp_path
         ann = await arrive(node.url, "Ann")
 
         async def credit(number: int) -> None:
-            words = ("wallet", "credit", "--data", node.data, "--patron", ann.patron, "--amount", 1_000)
-            words = (*words, "--operation", f"gift-{number}")
+            whose = ("wallet", "credit", "--data", node.data, "--patron", ann.patron)
+            words = (*whose, "--amount", 1_000, "--operation", f"gift-{number}")
             killed = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "server.cli", *map(str, words)), stdout=asyncio.subprocess.DEVNULL
             )

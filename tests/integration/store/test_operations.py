@@ -1,5 +1,7 @@
 """What an operator does to a wallet: once for each operation id, never below zero, never beyond the whole numbers."""
 
+from itertools import count
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from server.store import keys
 from server.store.books import Books
 from server.store.driver import Driver
 from server.store.errors import Refused, StoreAway
-from server.store.wallets import Operated, Operation, Wallets
+from server.store.wallets import WALLET_MAX, Operated, Operation, Wallets
 from tests.integration.store.checks import Ledger, fresh_id, refusal_of
 from tests.integration.store.faults import Fault, FaultyDriver
 
@@ -73,13 +75,34 @@ async def test_a_refusal_is_the_answer_for_good(wallets: Wallets, driver: Driver
 async def test_the_whole_range_of_amounts(wallets: Wallets, driver: Driver, ledger: Ledger) -> None:
     """Sixteen digits go in and out to the last unit; one unit more is refused, also of all that was ever put in."""
     await wallets.create("p", "Pia", False, "abc", 0)
-    assert (await wallets.operate("p", "o1", "credited", AMOUNT_MAX)).balance == AMOUNT_MAX
-    assert await refusal_of(wallets.operate("p", "o2", "credited", 1)) == "WALLET_TOO_FULL"
-    assert (await wallets.operate("p", "o3", "debited", AMOUNT_MAX - 1)).balance == 1
-    assert await refusal_of(wallets.operate("p", "o4", "credited", 1)) == "WALLET_TOO_FULL"
-    assert (await wallets.operate("p", "o5", "debited", 1)).balance == 0
+    numbers = count()
+
+    async def operate(kind: Operation, amount: int) -> int:
+        return (await wallets.operate("p", f"o{next(numbers)}", kind, amount)).balance
+
+    assert await refusal_of(operate("credited", AMOUNT_MAX)) == "WALLET_TOO_FULL"
+    assert await refusal_of(operate("credited", WALLET_MAX + 1)) == "WALLET_TOO_FULL"
+    for _ in range(AMOUNT_MAX // WALLET_MAX):
+        assert await operate("credited", WALLET_MAX) == WALLET_MAX
+        assert await refusal_of(operate("credited", 1)) == "WALLET_TOO_FULL"
+        assert await operate("debited", WALLET_MAX - 1) == 1
+        assert await operate("debited", 1) == 0
+    rest = AMOUNT_MAX % WALLET_MAX
+    assert await refusal_of(operate("credited", rest + 1)) == "WALLET_TOO_FULL"
+    assert await operate("credited", rest) == rest
+    assert await refusal_of(operate("credited", 1)) == "WALLET_TOO_FULL"
+    assert await operate("debited", rest) == 0
+    assert await refusal_of(operate("debited", 1)) == "INSUFFICIENT_WALLET"
     assert await balanced(driver, "p") == 0
     await ledger.check_all([], ["p"])
+
+
+async def test_a_wallet_that_has_won_beyond_the_limit_can_be_debited(wallets: Wallets, driver: Driver) -> None:
+    patron = fresh_id("p")
+    await wallets.create(patron, "Pia", False, "abc", WALLET_MAX + 5)
+    assert await refusal_of(wallets.operate(patron, "o1", "credited", 1)) == "WALLET_TOO_FULL"
+    assert (await wallets.operate(patron, "o2", "debited", 5)).balance == WALLET_MAX
+    assert await balanced(driver, patron) == WALLET_MAX
 
 
 async def test_the_newest_operations_are_known(wallets: Wallets, driver: Driver, ledger: Ledger) -> None:

@@ -72,7 +72,7 @@ async def replay_wallet(ledgers: Ledgers, patron: str, book: WalletBook) -> list
         first = number if first is None else first
         try:
             line = statement_line(number, packed)
-        except (BadEntry, ValueError, TypeError) as error:
+        except BadEntry as error:
             faults.note(f"line {number}: {error}")
             continue
         if line.kind not in OWN_KINDS:

@@ -49,36 +49,52 @@ def copies_of(table: str, number: int, entry: Entry) -> Iterator[tuple[str, Copy
 
 def statement_line(number: int, packed: bytes) -> StatementLine:
     """Read line `number` of a patron's ledger. Raises `BadEntry`."""
-    kind, at_ms, amount, balance, table, *more = _unpacked(packed)
-    line = StatementLine(id=str(number), kind=kind, at_ms=at_ms, amount=amount, balance=balance, table=table or None)
-    if kind in OWN_KINDS:
-        transfer, request_id = more
-        return replace(line, transfer=transfer or None, request_id=request_id or None)
-    entry, *more = more
-    match kind, more:
-        case "acted", [number_of_round, verb, spot, chip, request_id, *laid]:
+    match _unpacked(packed):
+        case [str(kind), int(at_ms), int(amount), int(balance), str(table), *more]:
+            line = StatementLine(
+                id=str(number), kind=kind, at_ms=at_ms, amount=amount, balance=balance, table=table or None
+            )
+            try:
+                return _own_line(line, more) if kind in OWN_KINDS else _line_of_table(line, more)
+            except ValueError as error:
+                raise BadEntry(f"no line of a patron's ledger: {error}") from None
+    raise BadEntry("no line of a patron's ledger")
+
+
+def _own_line(line: StatementLine, more: list[Any]) -> StatementLine:
+    match more:
+        case [int(transfer), str(request_id)]:
+            return replace(line, transfer=transfer or None, request_id=request_id or None)
+    raise BadEntry(f"no line of a wallet: {line.kind}")
+
+
+def _line_of_table(line: StatementLine, more: list[Any]) -> StatementLine:
+    match line.kind, more:
+        case "acted", [int(entry), int(round_number), str(verb), str(spot), int(chip), str(request_id), *laid]:
             return replace(
                 line,
                 number=entry,
-                round=number_of_round,
+                round=round_number,
                 verb=verb,
                 spot=Spot(spot) if spot else None,
                 chip=chip or None,
                 laid={each: moved for each, moved in zip(SPOTS, laid, strict=True) if moved},
                 request_id=request_id,
             )
-        case (("bought_in" | "cashed_out"), [transfer]):
+        case (("bought_in" | "cashed_out"), [int(entry), int(transfer)]):
             return replace(line, number=entry, transfer=transfer)
-        case "settled", [number_of_round, stake]:
-            return replace(line, number=entry, round=number_of_round, stake=stake)
-    raise BadEntry(f"no line of a patron's ledger: {kind}")
+        case "settled", [int(entry), int(round_number), int(stake)]:
+            return replace(line, number=entry, round=round_number, stake=stake)
+    raise BadEntry(f"no line of a table: {line.kind}")
 
 
 def played_round(number: int, packed: bytes) -> PlayedRound:
     """Read round `number` of those that a patron has played. Raises `BadEntry`."""
-    at_ms, table, entry, packed_record = _unpacked(packed)
-    record = unpack_record(packed_record)
-    return PlayedRound(id=str(number), at_ms=at_ms, table=table, number=entry, **record._asdict())
+    match _unpacked(packed):
+        case [int(at_ms), str(table), int(entry), bytes(packed_record)]:
+            record = unpack_record(packed_record)
+            return PlayedRound(id=str(number), at_ms=at_ms, table=table, number=entry, **record._asdict())
+    raise BadEntry("no round of a patron")
 
 
 def _copy(*line: str | int) -> Copy:
@@ -87,9 +103,9 @@ def _copy(*line: str | int) -> Copy:
     return Copy(number, msgpack.packb(line), b"")
 
 
-def _unpacked(packed: bytes) -> list[Any]:
-    """Both codecs of the store's values: Lua knows only one kind of string, Python packs bytes as such."""
-    found = msgpack.unpackb(packed)
-    if not isinstance(found, list) or len(found) < 4:
-        raise BadEntry("no line of a patron's ledger")
-    return found
+def _unpacked(packed: bytes) -> Any:
+    """Read what a script or the projector has packed: a Lua string is a text here, a record's bytes are bytes."""
+    try:
+        return msgpack.unpackb(packed)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise BadEntry(f"no line: {error}") from None

@@ -14,7 +14,6 @@ from server.store import keys
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreAway
 from server.store.tables import SettleLine, Tables
-from server.table.state import TableState
 from tests.integration.store.checks import Ledger, Owner, fresh_id
 from tests.integration.store.faults import Fault, FaultyDriver
 from tests.support import plain_rules
@@ -69,6 +68,7 @@ async def test_bl_145_two_owners_that_settle_at_once_pay_each_bet_once(
     for patron in patrons:
         await owner.seat(patron, 1_000_000)
     laid: dict[int, dict[str, dict[str, int]]] = {}
+    log = CardLog()
     async with FaultyDriver(store_url) as faulty:
         broken = Tables(faulty)
         for _ in range(ROUNDS):
@@ -90,11 +90,12 @@ async def test_bl_145_two_owners_that_settle_at_once_pay_each_bet_once(
             await owner.finish_round()
             await faulty.let_late_runs_through()
             await ledger.check(owner.table)
+            await log.read_on(tables, owner.table)
 
     payouts: Counter[str] = Counter()
-    for number, outcome in (await outcomes_of(tables, owner.table, owner.state)).items():
+    for number, dealt in log.cards.items():
         for patron, bets in laid[number].items():
-            lines = plain_rules.results("punto-banco-1", bets, outcome)
+            lines = plain_rules.results("punto-banco-1", bets, plain_rules.play(dealt).outcome)
             payouts[patron] += sum(line["payout"] - line["stake"] for line in lines.values())
     stacks = await ledger.numbers_of(f"{owner.key}:stacks")
     assert stacks == {patron: 1_000_000 + payouts[patron] for patron in patrons}
@@ -104,17 +105,21 @@ async def test_bl_145_two_owners_that_settle_at_once_pay_each_bet_once(
     )
 
 
-async def outcomes_of(tables: Tables, table: str, state: TableState) -> dict[int, str]:
-    """The outcome of each round, from its cards in the table's own stream."""
-    cards: dict[int, list[str]] = {}
-    seq = 0
-    while page := await tables.events_after(table, seq):
-        for number, packed in page:
-            seq, event = number, cast("dict[str, Any]", msgpack.unpackb(packed))
-            if event["type"] == "card_dealt":
-                cards.setdefault(event["round"], []).append(event["card"])
-    assert seq == state.seq
-    return {number: plain_rules.play(dealt).outcome for number, dealt in cards.items()}
+class CardLog:
+    """The cards of each round, from the table's own stream, which keeps some thousand events."""
+
+    def __init__(self) -> None:
+        self.cards: dict[int, list[str]] = {}
+        self._seq = 0
+
+    async def read_on(self, tables: Tables, table: str) -> None:
+        """Read what was added; not one event may be missing."""
+        while page := await tables.events_after(table, self._seq):
+            for seq, packed in page:
+                assert seq == self._seq + 1
+                self._seq, event = seq, cast("dict[str, Any]", msgpack.unpackb(packed))
+                if event["type"] == "card_dealt":
+                    self.cards.setdefault(event["round"], []).append(event["card"])
 
 
 async def settlement_rows(driver: Driver, table: str) -> Counter[tuple[int, str]]:

@@ -50,7 +50,9 @@ class Output:
 
     def last_section(self) -> Section | None:
         """Find the last section; None where there is none, or no looking back."""
-        size = self._file.seek(0, os.SEEK_END) if self._file.seekable() else 0
+        if not self._file.seekable():
+            return None
+        size = self._file.seek(0, os.SEEK_END)
         for start in range(max(size - WINDOW_BYTES, 0), -WINDOW_BYTES, -WINDOW_BYTES):
             start = max(start, 0)
             self._file.seek(start)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from server.differences import Difference
-from server.ledger.copies import OWN_KINDS, statement_line
+from server.ledger.copies import is_own, statement_line
 from server.ledger.entries import BadEntry
 from server.ledger.playback import Playback
 from server.ledger.replay import TableReplay
@@ -71,11 +71,11 @@ async def replay_wallet(ledgers: Ledgers, patron: str, book: WalletBook) -> list
     async for number, packed in ledgers.lines_after(patron, 0, book.entered_to):
         first = number if first is None else first
         try:
+            if not is_own(packed):
+                continue
             line = statement_line(number, packed)
         except BadEntry as error:
             faults.note(f"line {number}: {error}")
-            continue
-        if line.kind not in OWN_KINDS:
             continue
         if balance is not None and balance + line.amount != line.balance:
             faults.note(f"line {number}: the wallet has {balance + line.amount}, the line says {line.balance}")

@@ -47,6 +47,14 @@ def copies_of(table: str, number: int, entry: Entry) -> Iterator[tuple[str, Copy
                 yield line.patron, paid._replace(played=played)
 
 
+def is_own(packed: bytes) -> bool:
+    """Say whether a line of a patron's ledger is the wallet's own. Raises `BadEntry`."""
+    match _unpacked(packed):
+        case [str(kind), *_]:
+            return kind in OWN_KINDS
+    raise BadEntry("no line of a patron's ledger")
+
+
 def statement_line(number: int, packed: bytes) -> StatementLine:
     """Read line `number` of a patron's ledger. Raises `BadEntry`."""
     match _unpacked(packed):

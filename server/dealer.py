@@ -51,6 +51,8 @@ IDLE_ROUNDS: Final = 60
 """A seat without a bet for so many rounds is freed, one round after a warning."""
 OUTAGE_MS_MIN: Final = 500
 """A store that was away for less did not take anybody's betting time."""
+LOSS_REPORT_MS: Final = 500
+"""After the store was restarted or replaced its tables wait so long: a hub whose seats know more than it says so."""
 SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
 
@@ -148,6 +150,11 @@ class Dealer:
         # Only where nobody owned the table in between was it the store that was away, and not this node.
         is_own_successor = self._owned_before is not None and claimed.lease.epoch == self._owned_before.epoch + 1
         away_since_ms = heard_at_ms if is_own_successor else None
+        if await self._at.nodes.run_id_of(self.table) != claimed.run_id:
+            await asyncio.sleep(LOSS_REPORT_MS / 1000)
+            if not await self._claim():
+                return
+            claimed = self._now
         log.info(
             "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
         )

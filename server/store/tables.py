@@ -61,6 +61,7 @@ _SCRIPTS: Final = {
         "open_cash_outs",
         "come_back",
         "adopt_store",
+        "report_loss",
         "view",
     )
 }
@@ -353,6 +354,10 @@ class Tables:
     async def adopt_store(self, table: str, lease: Lease, run_id: str, incarnation: str, *, rollback: bool) -> None:
         """Note the store's run_id; a new incarnation ('' keeps it) where it may have forgotten writes."""
         await self._run("adopt_store", table, lease.epoch, lease.node, run_id, incarnation, int(rollback))
+
+    async def report_loss(self, table: str, incarnation: str, seq: int, fresh_incarnation: str) -> bool:
+        """Say that seats were told events up to `seq`; where the store does not know them the incarnation changes."""
+        return bool((await self._run("report_loss", table, incarnation, seq, fresh_incarnation))[2])
 
     # --- patrons ------------------------------------------------------------------------------------------------------
 

@@ -18,10 +18,17 @@ from client_sdk.calls import fresh_request_id
 from client_sdk.clock import ClockSample
 from client_sdk.exceptions import Disconnected, ProtocolMismatch, PuntoError
 from client_sdk.follower import Follower, seated_view, watched_view
+from client_sdk.pages import Pages
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
 from client_sdk.protocol.messages import (
+    History,
+    HistoryPage,
     Join,
     ListTables,
+    PlayedRound,
+    Statement,
+    StatementLine,
+    StatementPage,
     TablesPage,
     TableSummary,
     TableView,
@@ -143,6 +150,27 @@ class Client:
         )
         await self._session.desk.ask(request, Watching, self._joined)
         return await self._ready_table(table)
+
+    def statement(self, *, page_lines: int = 50) -> Pages[StatementPage, StatementLine]:
+        """Read every movement of the patron's own money, the newest first.
+
+        The wallet's lines are there at once, a table's when its round has ended: `complete_to` of a page tells how far.
+        """
+
+        async def ask(before: str | None) -> StatementPage:
+            request = Statement(request_id=fresh_request_id(), before=before, limit=page_lines)
+            return await self._session.desk.ask(request, StatementPage)
+
+        return Pages(ask, lambda page: page.lines, self._session.settings.pages_max)
+
+    def history(self, *, page_rounds: int = 20) -> Pages[HistoryPage, PlayedRound]:
+        """Read the rounds in which the patron had bets, at any table, the newest first."""
+
+        async def ask(before: str | None) -> HistoryPage:
+            request = History(request_id=fresh_request_id(), before=before, limit=page_rounds)
+            return await self._session.desk.ask(request, HistoryPage)
+
+        return Pages(ask, lambda page: page.rounds, self._session.settings.pages_max)
 
     async def ping(self, table: str | None = None) -> ClockSample:
         """Measure the way to the server and back; with a followed table its clock gets better by it."""

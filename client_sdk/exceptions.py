@@ -10,7 +10,8 @@
      │   │    InsufficientWallet, TooManyTables
      │   ├─ ActRefused                  21xx: the rules refuse the act
      │   │    RoundOver, BettingClosed, TooManyActs, SpotForbidden, ChipUnknown, SpotsConflict, AboveMaximum,
-     │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty
+     │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
+     │   │    TableMaximum
      │   ├─ IdentityRefused             3xxx: who you are
      │   │    TokenRefused, NameRefused
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
@@ -282,6 +283,12 @@ class LayoutNotEmpty(ActRefused):
     """Bets already lie on the layout."""
 
     CODE = ErrorCode.LAYOUT_NOT_EMPTY
+
+
+class TableMaximum(ActRefused):
+    """All seats together would have more on the spot than the table takes."""
+
+    CODE = ErrorCode.TABLE_MAXIMUM
 
 
 class TokenRefused(IdentityRefused):

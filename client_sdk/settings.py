@@ -45,7 +45,7 @@ class Settings:
     message_bytes_max: int = 2**20
     """One message of the server; a larger one drops the line."""
     pages_max: int = 1_000
-    """Pages of the lobby that `list_tables` follows; a longer one raises `ProtocolMismatch`."""
+    """Pages of the lobby, of a statement or a history that are followed; a longer one raises `ProtocolMismatch`."""
 
 
 DEFAULTS = Settings()

@@ -2,14 +2,17 @@
 
 Each slot is balanced by itself, from one atomic read: what came into a table is on stacks, on spots or the house's;
 what a wallet was given is in it or at tables. Then the two sides of every (wallet, table) pair are compared; a
-transfer under way explains a difference, nothing else does. It changes nothing and runs beside a house in play: a pair
-that differs is read again before it is called a difference.
+transfer under way explains a difference, nothing else does. Last the ledgers are played again (`replays.py`). It
+changes nothing and runs beside a house in play: a pair that differs is read again before it is called a difference.
 """
 
 import asyncio
 from typing import Final, NamedTuple
 
+from server.differences import Difference
+from server.replays import replay_table, replay_wallet
 from server.store.books import Books, TableBook, WalletBook
+from server.store.ledgers import Ledgers
 from server.store.tables import Tables
 
 READS_MAX: Final = 5
@@ -17,24 +20,15 @@ READS_MAX: Final = 5
 READ_AGAIN_MS: Final = 100
 
 
-class Difference(NamedTuple):
-    """Something that does not add up. `amount` is what is missing (negative: too much), minor units."""
-
-    where: str
-    what: str
-    amount: int
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what} differs by {self.amount}"
-
-
 class Audit(NamedTuple):
-    """What was found. Sums in minor units: put_in == wallets + stacks + open_bets + house + under_way where all is
-    well."""
+    """What was found. Sums in minor units: put_in - taken_out == wallets + stacks + open_bets + house + under_way where
+    all is well. `replayed` tables have their whole ledger, and it makes what lies there."""
 
     tables: int
+    replayed: int
     patrons: int
     put_in: int
+    taken_out: int
     wallets: int
     stacks: int
     open_bets: int
@@ -62,7 +56,7 @@ def balance_table(table: str, book: TableBook) -> list[Difference]:
 
 def balance_wallet(patron: str, book: WalletBook) -> list[Difference]:
     """Check one wallet by itself."""
-    should_hold = book.put_in - sum(book.given.values()) + sum(book.taken.values())
+    should_hold = book.put_in - book.taken_out - sum(book.given.values()) + sum(book.taken.values())
     if should_hold == book.balance:
         return []
     return [Difference(f"wallet {patron}", "balance against what was put in and moved", should_hold - book.balance)]
@@ -80,7 +74,7 @@ def compare_pair(patron: str, table: str, wallet: WalletBook, book: TableBook) -
     return found
 
 
-async def audit(books: Books, tables: Tables) -> Audit:
+async def audit(books: Books, tables: Tables, ledgers: Ledgers) -> Audit:
     """Read the whole store and check it. Raises `StoreError`."""
     table_books: dict[str, TableBook] = {}
     while page := await tables.page(max(table_books) if table_books else None):
@@ -97,10 +91,19 @@ async def audit(books: Books, tables: Tables) -> Audit:
         wallet, book, found = await _settled_pair(books, patron, table, wallet_books, table_books)
         differences += found
         under_way += _under_way(patron, table, wallet, book)
+    replayed = 0
+    for table, book in table_books.items():
+        was_whole, found = await replay_table(ledgers, table, book)
+        replayed += was_whole
+        differences += found
+    for patron, wallet in wallet_books.items():
+        differences += await replay_wallet(ledgers, patron, wallet)
     return Audit(
         tables=len(table_books),
+        replayed=replayed,
         patrons=len(wallet_books),
         put_in=sum(wallet.put_in for wallet in wallet_books.values()),
+        taken_out=sum(wallet.taken_out for wallet in wallet_books.values()),
         wallets=sum(wallet.balance for wallet in wallet_books.values()),
         stacks=sum(book.stacks for book in table_books.values()),
         open_bets=sum(book.open_bets for book in table_books.values()),
@@ -117,8 +120,8 @@ def _pairs(tables: dict[str, TableBook], wallets: dict[str, WalletBook]) -> set[
     return of_tables | of_wallets
 
 
-_NO_WALLET: Final = WalletBook(0, 0, {}, {}, {})
-_NO_TABLE: Final = TableBook(0, 0, 0, 0, 0, {}, {}, {})
+_NO_WALLET: Final = WalletBook(0, 0, 0, {}, {}, {}, 0)
+_NO_TABLE: Final = TableBook(0, 0, 0, 0, 0, {}, {}, {}, {}, {}, None)
 
 
 async def _settled_pair(

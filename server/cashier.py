@@ -71,17 +71,19 @@ class Cashier:
         await self._wallets.close_buy_in(sitter.patron, table, n, "ok")
         return seated
 
-    async def get_up(self, table: str, patron: str, connection: str = "", reason: str = "") -> int | None:
+    async def get_up(
+        self, table: str, patron: str, connection: str = "", reason: str = "", request_id: str = ""
+    ) -> int | None:
         """Give the seat up and carry the stack home; returns the wallet's balance, or None where bets lie (after the
-        round).
+        round). The same request again gives the same answer, with what the wallet holds then.
 
         Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER.
         """
-        leaving = await self._tables.leave(table, patron, connection, reason)
+        leaving = await self._tables.leave(table, patron, connection, reason, request_id)
         if leaving.how == "open":  # an earlier cash-out stopped half-way
             await self._carry_home(table, patron, leaving.n, leaving.amount)
             try:
-                leaving = await self._tables.leave(table, patron, connection, reason)
+                leaving = await self._tables.leave(table, patron, connection, reason, request_id)
             except Refused as refused:
                 if refused.code != "NOT_SEATED":
                     raise

@@ -2,10 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from server.commands import audit, serve
+from server.commands import audit, ledger, serve, tables, wallet
 from server.embedded import EmbeddedError
 from server.settings import BadSetting
 from server.shoes import BadStackedShoe
@@ -15,7 +15,7 @@ from server.supervisor import WorkerFailed
 EXIT_MISTAKE: Final = 2
 LINE_CHARS_MAX: Final = 500
 """A mistake may quote what it found; a whole file of it helps nobody."""
-_RUN: Final[dict[str, Callable[[argparse.Namespace, Sequence[str]], int]]] = {"serve": serve.run, "audit": audit.run}
+_COMMANDS: Final = {"serve": serve, "audit": audit, "wallet": wallet, "tables": tables, "ledger": ledger}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,7 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; returns the exit code."""
     try:
         args = _parser().parse_args(arguments)
-        return _RUN[args.command](args, arguments)
+        code: int = _COMMANDS[args.command].run(args, arguments)
+        return code
     except (BadSetting, BadStackedShoe, EmbeddedError, StoreError, WorkerFailed, OSError, ValueError) as error:
         print(f"punto-server: {_one_line(error)}", file=sys.stderr)
         return EXIT_MISTAKE
@@ -39,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="punto-server", description="Baccarat tables over WebSocket.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in (serve, audit):
+    for command in _COMMANDS.values():
         command.add_parser(commands)
     return parser
 

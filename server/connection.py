@@ -22,6 +22,8 @@ from client_sdk.protocol.messages import (
     AnyRequest,
     Error,
     Hello,
+    History,
+    HistoryPage,
     Join,
     Leave,
     Left,
@@ -31,6 +33,8 @@ from client_sdk.protocol.messages import (
     Pong,
     Receipt,
     Reply,
+    Statement,
+    StatementPage,
     TablesPage,
     TableSummary,
     TableView,
@@ -46,6 +50,7 @@ from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
 from server.hub import Hub
 from server.outlet import Outlet
+from server.statements import Statements
 from server.store.errors import Refused, StoreAway, StoreError, StoreRefused, Unconfirmed
 from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
 
@@ -68,6 +73,7 @@ class House(Protocol):
     tables: Tables
     cashier: Cashier
     guests: Guests
+    statements: Statements
     hub: Hub
     clock: StoreClock
 
@@ -194,6 +200,10 @@ class Connection:
                 return await self._join(request)
             case Leave():
                 return await self._leave(request)
+            case Statement():
+                return await self._statement(request)
+            case History():
+                return await self._history(request)
             case Ping():
                 return await self._ping(request)
             case _:
@@ -279,11 +289,19 @@ class Connection:
         start()
 
     async def _leave(self, request: Leave) -> Reply:
-        wallet = await self._house.cashier.get_up(request.table, self.patron, self.id)
+        wallet = await self._house.cashier.get_up(request.table, self.patron, self.id, request_id=request.request_id)
         if wallet is not None:
             self._house.hub.give_up_seat(self, request.table)
             self._asked_for_seat.discard(request.table)
         return Left(request_id=request.request_id, table=request.table, after_round=wallet is None, wallet=wallet)
+
+    async def _statement(self, request: Statement) -> Reply:
+        lines, more, complete_to = await self._house.statements.page(self.patron, request.before, request.limit)
+        return StatementPage(request_id=request.request_id, lines=lines, more=more, complete_to=complete_to)
+
+    async def _history(self, request: History) -> Reply:
+        rounds, more = await self._house.statements.history(self.patron, request.before, request.limit)
+        return HistoryPage(request_id=request.request_id, rounds=rounds, more=more)
 
     async def _ping(self, request: Ping) -> Reply:
         if request.table is not None:

@@ -14,16 +14,20 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from client_sdk.game.seals import Seal
 from client_sdk.game.shoe import Shoe
 from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
+from server.projector import Projector
+from server.sealing import seal_ledger
 from server.settling import settle_bets
 from server.shoes import ShoeLost, Shoes
 from server.store import bus
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
+from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
@@ -47,6 +51,8 @@ IDLE_ROUNDS: Final = 60
 """A seat without a bet for so many rounds is freed, one round after a warning."""
 OUTAGE_MS_MIN: Final = 500
 """A store that was away for less did not take anybody's betting time."""
+LOSS_REPORT_MS: Final = 500
+"""After the store was restarted or replaced its tables wait so long: a hub whose seats know more than it says so."""
 SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
 
@@ -58,6 +64,7 @@ class Workplace:
     node: str
     driver: Driver
     tables: Tables
+    ledgers: Ledgers
     nodes: Nodes
     cashier: Cashier
     hub: Hub
@@ -75,7 +82,9 @@ class Dealer:
         self._at = at
         self._tables = at.tables
         self._clock = StoreClock()
+        self._sealed = asyncio.Event()
         self._nudged = asyncio.Event()
+        self._may_be_void = False
         self._claimed: Claimed | None = None
         self._shoe: Shoe | None = None
         self._told_crowd = -1
@@ -94,8 +103,9 @@ class Dealer:
 
     # --- what others may ask ------------------------------------------------------------------------------------------
 
-    def nudge(self, _why: str) -> None:
+    def nudge(self, why: str) -> None:
         """Look at the table now instead of at the next pulse."""
+        self._may_be_void = self._may_be_void or why == "void"
         self._nudged.set()
 
     def hand_over(self, *, now: bool = False) -> None:
@@ -140,6 +150,11 @@ class Dealer:
         # Only where nobody owned the table in between was it the store that was away, and not this node.
         is_own_successor = self._owned_before is not None and claimed.lease.epoch == self._owned_before.epoch + 1
         away_since_ms = heard_at_ms if is_own_successor else None
+        if await self._at.nodes.run_id_of(self.table) != claimed.run_id:
+            await asyncio.sleep(LOSS_REPORT_MS / 1000)
+            if not await self._claim():
+                return
+            claimed = self._now
         log.info(
             "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
         )
@@ -149,10 +164,12 @@ class Dealer:
         await self._clear_dead_seats()
         await self._reopen_shoe()
         await self._answer_rollback()
+        await self._void_if_asked()
         if away_since_ms is not None:
             await self._give_time_back(away_since_ms)
-        while not self._may_leave():
-            await self._keep_appointment()
+        async with Projector(self.table, self._now.lease, self._at.ledgers, self._sealed):
+            while not self._may_leave():
+                await self._keep_appointment()
 
     async def _claim(self) -> bool:
         """Claim, waiting where another owner's lease has not ended yet; false where it is not wanted any more."""
@@ -238,20 +255,35 @@ class Dealer:
         """End the open shoe now: an undecided round in it is void, a decided one is settled first."""
         state = self._now.state
         if state.phase in (Phase.BETTING, Phase.DEALING):
-            await self._commit(
-                machine.void_round(state, self.table, self._clock.now_ms(), reason, breaks_shoe=state.has_shoe)
-            )
+            await self._void(reason, breaks_shoe=state.has_shoe)
         if not self._now.state.is_settled:
             await self._settle_round()
         if self._now.state.has_shoe:
             await self._commit(machine.break_shoe(self._now.state, self.table, reason))
         self._shoe = None
 
+    async def _void_if_asked(self) -> None:
+        """Void the open round where the operator wants it; its shoe goes on. A nudge alone proves nothing."""
+        self._may_be_void = False
+        asked_round, reason = await self._tables.void_asked(self.table)
+        state = self._now.state
+        if asked_round == state.round and state.phase in (Phase.BETTING, Phase.DEALING):
+            await self._void(f"operator: {reason}" if reason else "operator", breaks_shoe=False)
+
+    async def _void(self, reason: str, *, breaks_shoe: bool) -> None:
+        """Let the open round not count; settling then gives every stake back."""
+        change = machine.void_round(self._now.state, self.table, self._clock.now_ms(), reason, breaks_shoe=breaks_shoe)
+        self._clock.hear(await self._tables.void_round(self.table, self._now.lease, change))
+        self._claimed = self._now._replace(state=change.state)
+        log.warning("round_voided", extra={"table": self.table, "round": change.state.round, "reason": reason})
+
     # --- appointments -------------------------------------------------------------------------------------------------
 
     async def _keep_appointment(self) -> None:
         """Wait for the next step's instant and take the step."""
         await self._look_where_it_lies()
+        if self._may_be_void:
+            await self._void_if_asked()
         due = machine.due(self._now.state, self._now.rules, self._shoe)
         if not await self._is_time_for(due):
             return
@@ -283,7 +315,7 @@ class Dealer:
         """Wait until a step is due, keeping the lease alive and the crowd told; false where the table may be left
         or has changed first."""
         state = self._now.state
-        while not self._may_leave() and self._now.state is state:
+        while not self._may_leave() and self._now.state is state and not self._may_be_void:
             self._nudged.clear()
             wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
             if due is not None and wait_ms <= 0:
@@ -313,6 +345,8 @@ class Dealer:
         sent_at_ms = self._clock.now_ms()
         pulse = await self._tables.renew(self.table, self._now.lease)
         self._clock.hear(pulse.now_ms)
+        if pulse.is_void_asked:  # and its nudge was lost
+            self.nudge("void")
         await self._give_time_back(sent_at_ms)  # a store that stood still answers late, but on its own clock
         if self._at.live() != self._cleared_for or 0 < self._look_again_at_ms < pulse.now_ms:
             await self._clear_dead_seats()
@@ -341,7 +375,14 @@ class Dealer:
         return self._shoe
 
     async def _commit(self, change: Change) -> None:
-        now_ms = await self._tables.commit(self.table, self._now.lease, change)
+        """Write a step; where the operator wants the round void, that is done instead."""
+        try:
+            now_ms = await self._tables.commit(self.table, self._now.lease, change)
+        except Refused as refused:
+            if refused.code != "VOID_ASKED":
+                raise
+            await self._void_if_asked()
+            return
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state)
 
@@ -353,7 +394,8 @@ class Dealer:
         if (await self._pulse()).seated:
             await self._open_round()
         elif self._now.state.phase is not Phase.IDLE:
-            await self._commit(machine.fall_idle(self._now.state, self.table))
+            await self._commit(machine.fall_idle(self._now.state, self.table, await self._seal()))
+            self._sealed.set()
 
     async def _open_round(self) -> None:
         """Open betting, by changed rules where they were changed, on a fresh shoe where none is open."""
@@ -402,13 +444,19 @@ class Dealer:
         )
 
     async def _settle_round(self) -> None:
-        """Pay every bet once, then finish the round; a shoe that is out ends with it."""
+        """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
         await settle_bets(self._tables, self.table, self._now.lease, self._now.state, self._now.rules)
         paid, settled = await self._tables.settled_sums(self.table)
         now_ms = self._clock.now_ms()
-        await self._commit(machine.finish_round(self._now.state, self.table, self._now.rules, now_ms, paid, settled))
+        state, rules, seal = self._now.state, self._now.rules, await self._seal()
+        await self._commit(machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal))
+        self._sealed.set()
         if not self._now.state.has_shoe:
             self._shoe = None
+
+    async def _seal(self) -> Seal:
+        """Seal what was entered into the ledger since it was sealed last."""
+        return await seal_ledger(self._at.ledgers, self.table, self._now.state.seal)
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""

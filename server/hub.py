@@ -8,6 +8,7 @@ anything about a game. One table's followers are `feed.py`; one socket is `conne
 import asyncio
 import logging
 import random
+import secrets
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final
@@ -295,9 +296,14 @@ class Hub:
         `StoreError`."""
         async with feed.repairing:
             for _ in range(LAG_PAGES_MAX):
-                page = await self._tables.events_after(feed.table, feed.seq)
+                page, told_seq = await self._tables.events_after(feed.table, feed.seq), feed.seq
                 view = (await self._tables.view(feed.table, None, 0)).view
-                if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1) or view.seq < feed.seq:
+                if view.incarnation != feed.incarnation or (page and page[0][0] > feed.seq + 1):
+                    break
+                if view.seq < told_seq:  # the store was set back behind what seats have seen
+                    fresh_incarnation = secrets.token_hex(8)
+                    if await self._tables.report_loss(feed.table, feed.incarnation, told_seq, fresh_incarnation):
+                        log.error("store_rolled_back", extra={"table": feed.table, "seq": view.seq, "told": told_seq})
                     break
                 for seq, packed in page:
                     event = msgpack.unpackb(packed)

@@ -23,7 +23,9 @@ from server.gateway import Gateway
 from server.hub import Hub
 from server.roster import Roster
 from server.settings import Settings
+from server.statements import Statements
 from server.store.driver import Driver
+from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.tables import Tables
 from server.store.wallets import Wallets
@@ -44,7 +46,8 @@ class Node:
         wallets = Wallets(driver)
         self.cashier = Cashier(self.tables, wallets)
         self.guests = Guests(wallets, settings.play_money)
-        nodes = Nodes(driver)
+        nodes, ledgers = Nodes(driver), Ledgers(driver)
+        self.statements = Statements(ledgers)
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.roster.is_alive)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow)
@@ -52,6 +55,7 @@ class Node:
             node=self.node_id,
             driver=driver,
             tables=self.tables,
+            ledgers=ledgers,
             nodes=nodes,
             cashier=self.cashier,
             hub=self.hub,

@@ -4,23 +4,18 @@ The command line is read in `cli.py`; nothing else reads flags or the environmen
 sentence names the flag.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from client_sdk.game.shoe import CUT_CARD_DEFAULT, CUT_CARD_MIN
 from client_sdk.game.variants import VARIANTS, Spot, Variant
 from client_sdk.protocol.messages import AMOUNT_MAX, TableRules
+from server.limits import impossible, rounds_commission
 from server.shoes import Shoes, ShuffledShoes
 
-CHIPS: Final = (100, 500, 2_500, 10_000, 50_000)
-MINIMUM: Final = 100
-MAXIMUM: Final = 50_000
-TIE_MAXIMUM: Final = 10_000
-WIN_MAX: Final = MappingProxyType({"royal": 75_000})
-"""Caps on the win of one bet, by variant; a tie of 100.00 at 8 to 1 would win 800.00 and is cut to 750.00."""
+CAPPED_VARIANT: Final = "royal"
 SEATS_MAX: Final = 5_000
 PLAY_MONEY: Final = 1_000_000
 PLAY_MONEY_MAX: Final = 10**12
@@ -42,6 +37,34 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Stakes:
+    """What may be bet, the same at every table, in minor units.
+
+    `table_maximum` bounds what all seats have on PLAYER or on BANKER together; on the tie the bound is as much smaller
+    as its maximum is, for it pays as much more. 0: no bound. `win_max` caps the win of one bet where the variant has a
+    cap (0: it has none): a tie of 100.00 at 8 to 1 would win 800.00 and is cut to 750.00.
+    """
+
+    chips: tuple[int, ...] = (100, 500, 2_500, 10_000, 50_000)
+    minimum: int = 100
+    maximum: int = 50_000
+    tie_maximum: int = 10_000
+    table_maximum: int = 10_000_000
+    win_max: int = 75_000
+
+    def maximums(self, spots: Iterable[Spot]) -> dict[Spot, int]:
+        """What one patron may have on each of these spots."""
+        return {spot: self.tie_maximum if spot is Spot.TIE else self.maximum for spot in spots}
+
+    def table_maximums(self, spots: Iterable[Spot]) -> dict[Spot, int]:
+        """What all of them may have there together."""
+        if self.table_maximum == 0:
+            return {}
+        maximums = self.maximums(spots)
+        return {spot: self.table_maximum * maximum // self.maximum for spot, maximum in maximums.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a node runs."""
 
@@ -54,6 +77,7 @@ class Settings:
     currency: str = "PTO"
     exponent: int = 2
     pace: Pace = field(default_factory=Pace)
+    stakes: Stakes = field(default_factory=Stakes)
     cut_card: int = CUT_CARD_DEFAULT
     seats_max: int = SEATS_MAX
     stacked: bool = False
@@ -90,14 +114,25 @@ class Settings:
             raise BadSetting("--workers: needs a port of its own in --listen, which all of them share")
         if not 0 <= self.confirm_replicas <= 16:
             raise BadSetting(f"--confirm-replicas: {self.confirm_replicas} is not between 0 and 16")
+        for name in ("maximum", "tie_maximum", "table_maximum", "win_max"):
+            least = 1 if name in ("maximum", "tie_maximum") else 0
+            if not least <= (value := getattr(self.stakes, name)) <= AMOUNT_MAX:
+                raise BadSetting(f"--{name.replace('_', '-')}: {value} is not between {least} and {AMOUNT_MAX}")
+        for rules in self.tables().values():
+            if reason := impossible(rules):
+                raise BadSetting(reason)
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""
         return {f"{name}-1": self._rules(variant) for name, variant in VARIANTS.items()}
 
+    def notes(self) -> list[str]:
+        """What an operator should know of these settings beside that they are possible, a line each."""
+        rounded = [table for table, rules in self.tables().items() if rounds_commission(rules)]
+        notes = [f"banker commission is rounded up to the minor unit at {', '.join(rounded)}"] if rounded else []
+        return [*notes, "the shoes are stacked: the cards come from a file"] if self.stacked else notes
+
     def _rules(self, variant: Variant) -> TableRules:
-        maximums = {spot: TIE_MAXIMUM if spot is Spot.TIE else MAXIMUM for spot in variant.spots}
-        assert max(maximums.values()) * 10 * SEATS_MAX < AMOUNT_MAX, "no sum of a table can leave the exact integers"
         return TableRules(
             variant=variant.name,
             decks=variant.decks,
@@ -105,10 +140,11 @@ class Settings:
             commission_bp=variant.commission_bp,
             tie_pays=variant.tie_pays,
             forbidden_pairs=[sorted(pair) for pair in variant.forbidden_pairs],
-            minimum=MINIMUM,
-            maximums=maximums,
-            chips=list(CHIPS),
-            win_max=WIN_MAX.get(variant.name),
+            minimum=self.stakes.minimum,
+            maximums=self.stakes.maximums(variant.spots),
+            table_maximums=self.stakes.table_maximums(variant.spots),
+            chips=list(self.stakes.chips),
+            win_max=(self.stakes.win_max or None) if variant.name == CAPPED_VARIANT else None,
             cut_card=None if variant.shuffles_every_round or self.stacked else self.cut_card,
             seats_max=self.seats_max,
             betting_ms=self.pace.betting_ms,

@@ -84,7 +84,7 @@ class Holding:
 
 def house_of(rules: TableRules) -> House:
     """Read the rules that a table told as a variant and its limits."""
-    limits = Limits(rules.minimum, rules.maximums, tuple(rules.chips), rules.win_max)
+    limits = Limits(rules.minimum, rules.maximums, tuple(rules.chips), rules.win_max, rules.table_maximums)
     return House(variant_of(rules), limits)
 
 
@@ -98,6 +98,15 @@ def foresee(act: Act, holding: Holding, house: House) -> Holding | Refusal:
         return refused.refusal
     stack = holding.total - layout.total
     return Holding(stack=stack, layout=layout, last=holding.last, is_ready=False)  # a bet act takes `ready` back
+
+
+def may_be_too_much(act: Act, foreseen: Holding | Refusal, house: House) -> bool:
+    """Return whether the table may refuse an act as TABLE_MAXIMUM, which hangs on what all others lay meanwhile.
+
+    It is checked when everything else was found right but the stack.
+    """
+    adds = isinstance(act, Place | Rebet | Double) and bool(house.limits.table_maximums)
+    return adds and (isinstance(foreseen, Holding) or foreseen is Refusal.INSUFFICIENT_STACK)
 
 
 def _layout_after(act: Place | Undo | Clear | Rebet | Double, holding: Holding, house: House) -> Layout:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from client_sdk.bots.acts import Act, Holding, House, Ready, foresee
+from client_sdk.bots.acts import Act, Holding, House, Ready, foresee, may_be_too_much
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.game.bets import EMPTY, Layout, Refusal
 from client_sdk.game.settlement import BetResult, Result, settle
@@ -101,7 +101,7 @@ class Ledger:
         befores = tuple(
             before
             for before, after in zip(foreseen.befores, foreseen.afters, strict=True)
-            if is_late or (isinstance(after, Refusal) and after.value == code_name)
+            if is_late or self._explains(code_name, foreseen.act, after)
         )
         if self._is_open(foreseen):
             self._possible = befores or foreseen.befores
@@ -173,6 +173,11 @@ class Ledger:
         self._possible = (_holding_told(you),)
 
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _explains(self, code_name: str, act: Act, after: Holding | Refusal) -> bool:
+        if code_name == Refusal.TABLE_MAXIMUM:
+            return may_be_too_much(act, after, self.house)
+        return isinstance(after, Refusal) and after.value == code_name
 
     def _is_open(self, foreseen: Foreseen) -> bool:
         """Return whether the round of an act is still the one whose bets lie."""

@@ -22,6 +22,8 @@ def totals_found(event: BettingClosed, rules: TableRules) -> Found:
     for spot, amount in laid.items():
         if not rules.minimum <= amount <= event.bettors * rules.maximums.get(spot, 0):
             found.append((Kind.ROUND, f"{amount} on {spot} by {event.bettors} patrons is outside the limits"))
+        if amount > rules.table_maximums.get(spot, amount):
+            found.append((Kind.ROUND, f"{amount} on {spot} is more than the whole table takes"))
     return found
 
 

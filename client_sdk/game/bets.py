@@ -6,7 +6,7 @@ function list them, and a refused act changes nothing. Read next: `settlement`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -25,13 +25,15 @@ class Limits:
 
     After every act each spot's sum is 0 or within `minimum` and that spot's maximum; `maximums` names every spot that
     the variant takes. `chips` are the amounts a single `place` may add. `win_max` caps the win of one bet when it is
-    settled and refuses nothing here; None is no cap.
+    settled and refuses nothing here; None is no cap. `table_maximums` bounds what may lie on a spot over all seats
+    together; a spot that it does not name has no such bound.
     """
 
     minimum: int
     maximums: Mapping[Spot, int]
     chips: tuple[int, ...]
     win_max: int | None = None
+    table_maximums: Mapping[Spot, int] = field(default_factory=dict)
 
 
 class Refusal(StrEnum):
@@ -43,6 +45,7 @@ class Refusal(StrEnum):
     ABOVE_MAXIMUM = "ABOVE_MAXIMUM"
     BELOW_MINIMUM = "BELOW_MINIMUM"
     INSUFFICIENT_STACK = "INSUFFICIENT_STACK"
+    TABLE_MAXIMUM = "TABLE_MAXIMUM"
     NOTHING_TO_UNDO = "NOTHING_TO_UNDO"
     NOTHING_TO_DOUBLE = "NOTHING_TO_DOUBLE"
     NOTHING_TO_REBET = "NOTHING_TO_REBET"
@@ -90,12 +93,24 @@ class Layout:
 
 EMPTY: Final = Layout()
 
+Totals: TypeAlias = Mapping[Spot, int]
+"""What lies on each spot over the whole table, this patron's own bets included; None where it is not known, and then
+nothing is refused for it. Others bet at the same time, so a client's answer is a guess that only the table confirms."""
 
-def place(layout: Layout, stack: int, spot: Spot, chip: int, limits: Limits, variant: Variant) -> Layout:
+
+def place(
+    layout: Layout,
+    stack: int,
+    spot: Spot,
+    chip: int,
+    limits: Limits,
+    variant: Variant,
+    totals: Totals | None = None,
+) -> Layout:
     """Put one chip on a spot.
 
     Raises BetRefused, checked in this order: SPOT_FORBIDDEN, CHIP_UNKNOWN, SPOTS_CONFLICT, ABOVE_MAXIMUM,
-    BELOW_MINIMUM (on the sum of the spot, this chip included), INSUFFICIENT_STACK.
+    BELOW_MINIMUM (on the sum of the spot, this chip included), TABLE_MAXIMUM, INSUFFICIENT_STACK.
     """
     _refuse_if(spot not in variant.spots, Refusal.SPOT_FORBIDDEN)
     _refuse_if(chip not in limits.chips, Refusal.CHIP_UNKNOWN)
@@ -104,6 +119,7 @@ def place(layout: Layout, stack: int, spot: Spot, chip: int, limits: Limits, var
     amount = sums.get(spot, 0) + chip
     _refuse_if(amount > limits.maximums[spot], Refusal.ABOVE_MAXIMUM)
     _refuse_if(amount < limits.minimum, Refusal.BELOW_MINIMUM)
+    _refuse_if(_is_too_much(((spot, chip),), limits, totals), Refusal.TABLE_MAXIMUM)
     _refuse_if(chip > stack, Refusal.INSUFFICIENT_STACK)
     return layout.plus(((spot, chip),))
 
@@ -125,11 +141,18 @@ def clear(layout: Layout) -> Layout:
     return _without_spots(layout, Spot)
 
 
-def rebet(layout: Layout, stack: int, last: Mapping[Spot, int], limits: Limits, variant: Variant) -> Layout:
+def rebet(
+    layout: Layout,
+    stack: int,
+    last: Mapping[Spot, int],
+    limits: Limits,
+    variant: Variant,
+    totals: Totals | None = None,
+) -> Layout:
     """Lay the sums of `last` again on an empty layout, as one act in the order of Spot: all of them or none.
 
     Raises BetRefused: LAYOUT_NOT_EMPTY, NOTHING_TO_REBET, then each of these for all spots before the next one:
-    SPOT_FORBIDDEN, SPOTS_CONFLICT, ABOVE_MAXIMUM, BELOW_MINIMUM, and at the end INSUFFICIENT_STACK.
+    SPOT_FORBIDDEN, SPOTS_CONFLICT, ABOVE_MAXIMUM, BELOW_MINIMUM, TABLE_MAXIMUM, and at the end INSUFFICIENT_STACK.
     """
     act = tuple((spot, last[spot]) for spot in Spot if last.get(spot))
     _refuse_if(bool(layout.acts), Refusal.LAYOUT_NOT_EMPTY)
@@ -138,20 +161,30 @@ def rebet(layout: Layout, stack: int, last: Mapping[Spot, int], limits: Limits, 
     _refuse_if(variant.forbids_together({spot for spot, _ in act}), Refusal.SPOTS_CONFLICT)
     _refuse_if(any(amount > limits.maximums[spot] for spot, amount in act), Refusal.ABOVE_MAXIMUM)
     _refuse_if(any(amount < limits.minimum for _, amount in act), Refusal.BELOW_MINIMUM)
+    _refuse_if(_is_too_much(act, limits, totals), Refusal.TABLE_MAXIMUM)
     _refuse_if(sum(amount for _, amount in act) > stack, Refusal.INSUFFICIENT_STACK)
     return layout.plus(act)
 
 
-def double(layout: Layout, stack: int, limits: Limits) -> Layout:
+def double(layout: Layout, stack: int, limits: Limits, totals: Totals | None = None) -> Layout:
     """Add to each spot the sum that lies on it, as one act in the order of Spot: all of them or none.
 
-    Raises BetRefused: NOTHING_TO_DOUBLE, ABOVE_MAXIMUM (on any spot), INSUFFICIENT_STACK.
+    Raises BetRefused: NOTHING_TO_DOUBLE, ABOVE_MAXIMUM (on any spot), TABLE_MAXIMUM (on any spot), INSUFFICIENT_STACK.
     """
     act = tuple(layout.sums.items())
     _refuse_if(not act, Refusal.NOTHING_TO_DOUBLE)
     _refuse_if(any(2 * amount > limits.maximums[spot] for spot, amount in act), Refusal.ABOVE_MAXIMUM)
+    _refuse_if(_is_too_much(act, limits, totals), Refusal.TABLE_MAXIMUM)
     _refuse_if(layout.total > stack, Refusal.INSUFFICIENT_STACK)
     return layout.plus(act)
+
+
+def _is_too_much(act: Act, limits: Limits, totals: Totals | None) -> bool:
+    """Return whether the table would then hold more on a spot of this act than it takes."""
+    if totals is None:
+        return False
+    bounds = limits.table_maximums
+    return any(spot in bounds and totals.get(spot, 0) + amount > bounds[spot] for spot, amount in act)
 
 
 def _refuse_if(refused: bool, refusal: Refusal) -> None:

@@ -53,6 +53,7 @@ class ErrorCode(IntEnum):
     NOTHING_TO_DOUBLE = 2117, "there is no bet to double"
     NOTHING_TO_REBET = 2118, "there is no earlier round of yours to repeat"
     LAYOUT_NOT_EMPTY = 2119, "bets already lie on the layout"
+    TABLE_MAXIMUM = 2120, "the whole table would hold more on the spot than it takes"
     # 3000-3999: who you are.
     TOKEN_REFUSED = 3001, "the token is not valid"
     NAME_REFUSED = 3002, "a name needs 1 to 24 visible characters"

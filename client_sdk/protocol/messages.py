@@ -23,10 +23,14 @@ REQUEST_BYTES_MAX: Final = 16_384
 """A larger frame from a client closes the connection with 1009."""
 AMOUNT_MAX: Final = 2**53 - 1
 """Amounts stay exact in Lua and in JavaScript, whose numbers are doubles."""
+STATEMENT_LINES_MAX: Final = 100
+HISTORY_ROUNDS_MAX: Final = 50
+"""In one page; the next page is asked for."""
 
 RequestId = Annotated[str, Meta(pattern=r"^[!-~]{1,64}\Z")]
 TableId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}\Z")]
 Amount = Annotated[int, Meta(gt=0, le=AMOUNT_MAX)]
+LineId = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}\Z")]
 AmountOrZero = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 Number = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 
@@ -130,6 +134,22 @@ class Ready(Act, frozen=True, kw_only=True, tag="ready"):
     """Ask for the cards; when every connected seat is ready betting closes early. A later act takes it back."""
 
 
+class Statement(Request, frozen=True, kw_only=True, tag="statement"):
+    """Every movement of the patron's own money, in pages, the newest line first; `before` is the last id of the page
+    before."""
+
+    before: LineId | None = None
+    limit: Annotated[int, Meta(ge=1, le=STATEMENT_LINES_MAX)] = 50
+
+
+class History(Request, frozen=True, kw_only=True, tag="history"):
+    """The rounds that the patron has played, at any table, in pages, the newest first; `before` is the last id of the
+    page before."""
+
+    before: LineId | None = None
+    limit: Annotated[int, Meta(ge=1, le=HISTORY_ROUNDS_MAX)] = 20
+
+
 class Ping(Request, frozen=True, kw_only=True, tag="ping"):
     """Ask for the time on the clock of a table's store (without `table`: the node's own)."""
 
@@ -137,15 +157,32 @@ class Ping(Request, frozen=True, kw_only=True, tag="ping"):
 
 
 AnyAct = Place | Undo | Clear | Rebet | Double | Ready
-AnyRequest = Hello | ListTables | Watch | Unwatch | Join | Leave | Place | Undo | Clear | Rebet | Double | Ready | Ping
+AnyRequest = (
+    Hello
+    | ListTables
+    | Watch
+    | Unwatch
+    | Join
+    | Leave
+    | Place
+    | Undo
+    | Clear
+    | Rebet
+    | Double
+    | Ready
+    | Statement
+    | History
+    | Ping
+)
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
 class TableRules(Struct, frozen=True, kw_only=True):
-    """What a table plays and allows. `maximums` has the spots that exist; `win_max` caps the win of one bet (None: no
-    cap); `cut_card` counts the cards behind it (None: shuffled every round)."""
+    """What a table plays and allows. `maximums` has the spots that exist; `table_maximums` bounds what all seats have
+    on a spot together (one that is left out has no bound); `win_max` caps the win of one bet (None: no cap);
+    `cut_card` counts the cards behind it (None: shuffled every round)."""
 
     variant: str
     decks: int
@@ -155,6 +192,7 @@ class TableRules(Struct, frozen=True, kw_only=True):
     forbidden_pairs: list[list[Spot]]
     minimum: int
     maximums: dict[Spot, int]
+    table_maximums: dict[Spot, int] = {}
     chips: list[int]
     win_max: int | None
     cut_card: int | None
@@ -263,6 +301,49 @@ class TableSummary(Struct, frozen=True, kw_only=True):
     seated: int
 
 
+class StatementLine(Struct, frozen=True, kw_only=True):
+    """One movement of a patron's money: `amount` is what it added to the wallet or to the stack at `table`, `balance`
+    is what that held after it. A table's line has the `number` that it has in the table's ledger, and what of `round`,
+    `verb`, `spot`, `chip`, `laid` and `stake` belongs to its kind; `transfer` counts the patron's buy-ins, or
+    cash-outs, at that table."""
+
+    id: str
+    kind: str
+    at_ms: int
+    amount: int
+    balance: int
+    table: str | None = None
+    number: int | None = None
+    transfer: int | None = None
+    round: int | None = None
+    verb: str | None = None
+    spot: Spot | None = None
+    chip: int | None = None
+    laid: dict[Spot, int] | None = None
+    stake: int | None = None
+    request_id: str | None = None
+
+
+class LedgerMark(Struct, frozen=True, kw_only=True):
+    """A place in a table's ledger: the entry `number`, made at `at_ms`; 0 and 0 before the first."""
+
+    number: int
+    at_ms: int
+
+
+class PlayedRound(Struct, frozen=True, kw_only=True):
+    """A round in which the patron had bets, as it was settled. No outcome: it was voided."""
+
+    id: str
+    at_ms: int
+    table: str
+    number: int
+    round: int
+    outcome: Outcome | None
+    bets: dict[Spot, int]
+    results: dict[Spot, BetLine]
+
+
 # --- replies ----------------------------------------------------------------------------------------------------------
 
 
@@ -326,6 +407,22 @@ class Receipt(Reply, frozen=True, kw_only=True, tag="ok"):
     stack: int
     bets: dict[Spot, int]
     ready: bool
+
+
+class StatementPage(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `statement`. `complete_to` tells for each table to which the patron's money ever went: every line of
+    that table up to this mark is in the statement, later ones may follow."""
+
+    lines: list[StatementLine]
+    more: bool
+    complete_to: dict[str, LedgerMark]
+
+
+class HistoryPage(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `history`."""
+
+    rounds: list[PlayedRound]
+    more: bool
 
 
 class Pong(Reply, frozen=True, kw_only=True, tag="ok"):
@@ -439,12 +536,15 @@ class RoundVoided(Event, frozen=True, kw_only=True, tag="round_voided"):
 
 
 class RoundSettled(Event, frozen=True, kw_only=True, tag="round_settled"):
-    """Every bet of the round was paid or collected; `next_at_ms` is when betting may open again."""
+    """Every bet of the round was paid or collected; `next_at_ms` is when betting may open again. `seal` (hex) binds the
+    house to every entry of the table's ledger up to number `sealed_to`."""
 
     round: int
     paid: int
     settled: int
     next_at_ms: int
+    seal: str = ""
+    sealed_to: int = 0
 
 
 class ShoeEnded(Event, frozen=True, kw_only=True, tag="shoe_ended"):
@@ -457,9 +557,11 @@ class ShoeEnded(Event, frozen=True, kw_only=True, tag="shoe_ended"):
 
 
 class TableIdled(Event, frozen=True, kw_only=True, tag="table_idled"):
-    """Nobody is seated; the shoe stays where it is."""
+    """Nobody is seated; the shoe stays where it is. `seal` and `sealed_to` are as in `round_settled`."""
 
     round: int
+    seal: str = ""
+    sealed_to: int = 0
 
 
 class RulesChanged(Event, frozen=True, kw_only=True, tag="rules_changed"):

@@ -9,14 +9,14 @@ from pathlib import Path
 from client_sdk.game.shoe import CUT_CARD_DEFAULT
 from server import logs
 from server.process import serve
-from server.settings import PLAY_MONEY, SEATS_MAX, BadSetting, Pace, Settings
+from server.settings import PLAY_MONEY, SEATS_MAX, BadSetting, Pace, Settings, Stakes
 from server.shoes import BadStackedShoe, Shoes, ShuffledShoes, StackedShoes
 from server.supervisor import READY_LINE, become_worker
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command's flags."""
-    pace = Pace()
+    pace, stakes = Pace(), Stakes()
     run = commands.add_parser("serve", help="run a node with one table for each variant")
     run.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8765", help="address to serve (%(default)s)")
     run.add_argument(
@@ -42,6 +42,21 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--cut-card", metavar="N", type=int, default=CUT_CARD_DEFAULT, help="cards behind it (%(default)s)"
     )
     run.add_argument("--seats-max", metavar="N", type=int, default=SEATS_MAX, help="seats at a table (%(default)s)")
+    run.add_argument(
+        "--chips",
+        metavar="N,N,...",
+        type=_chips,
+        default=stakes.chips,
+        help=f"what one act may lay, minor units ({','.join(map(str, stakes.chips))})",
+    )
+    for flag, value, meaning in (
+        ("--minimum", stakes.minimum, "least sum on a spot"),
+        ("--maximum", stakes.maximum, "greatest sum of one patron on a side"),
+        ("--tie-maximum", stakes.tie_maximum, "greatest sum of one patron on the tie"),
+        ("--table-maximum", stakes.table_maximum, "greatest sum of all patrons on a side"),
+        ("--win-max", stakes.win_max, "cap on the win of one bet at royal"),
+    ):
+        run.add_argument(flag, metavar="N", type=int, default=value, help=f"{meaning} (%(default)s)")
     run.add_argument("--stacked-shoe", metavar="FILE", type=Path, help="deal these rounds, one a line (open play only)")
     run.add_argument("--demo-bots", metavar="N", type=int, nargs="?", const=3, default=0, help="bots at each table")
     run.add_argument(
@@ -73,6 +88,13 @@ def _directory(text: str) -> Path:
     return Path(text)
 
 
+def _chips(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(chip) for chip in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"amounts with commas between them are wanted, not {text!r}") from None
+
+
 def _settings(args: argparse.Namespace) -> Settings:
     host, _, port = str(args.listen).rpartition(":")
     if not host or not (port.isascii() and port.isdecimal()):
@@ -87,6 +109,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         open_play=args.open,
         play_money=args.play_money,
         pace=Pace(args.betting_ms, args.card_ms, args.result_ms, args.grace_ms),
+        stakes=Stakes(args.chips, args.minimum, args.maximum, args.tie_maximum, args.table_maximum, args.win_max),
         cut_card=args.cut_card,
         seats_max=args.seats_max,
         stacked=args.stacked_shoe is not None,
@@ -118,6 +141,6 @@ def _say_open(settings: Settings, address: str) -> None:
         return
     tables = ", ".join(settings.tables())
     print(f"Punto is open at {address}\n  tables  {tables}\n  stop    Ctrl-C", flush=True)
-    if settings.stacked:
-        print("  note    the shoes are stacked: the cards come from a file", flush=True)
+    for note in settings.notes():
+        print(f"  note    {note}", flush=True)
     logging.getLogger(__name__).info("serving", extra={"address": address})

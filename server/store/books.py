@@ -26,17 +26,23 @@ class TableBook(NamedTuple):
     taken: dict[str, int]
     given: dict[str, int]
     leaving: dict[str, int]
+    stack_of: dict[str, int]
+    bets_of: dict[str, int]
+    entered_to: int | None
+    """The last entry of its ledger; None where the table is older than its ledger."""
 
 
 class WalletBook(NamedTuple):
-    """A wallet's money, minor units. By table: `given` was bought in, `taken` cashed out, `leaving` is on its way
-    there."""
+    """A wallet's money, minor units: what the operator has put in and taken out, and by table what was `given` (bought
+    in) and `taken` (cashed out), and what is `leaving` for it."""
 
     balance: int
     put_in: int
+    taken_out: int
     given: dict[str, int]
     taken: dict[str, int]
     leaving: dict[str, int]
+    entered_to: int
 
 
 class Books:
@@ -48,22 +54,25 @@ class Books:
     async def table(self, table: str) -> TableBook:
         """Read a table's book. Raises `Refused` UNKNOWN_TABLE."""
         answer = await self._driver.run(_TABLE, keys.table_keys(table))
-        bought_in, cashed_out, house, stacks, open_bets, packed_transfers, packed_leaving = answer[2:]
-        transfers = msgpack.unpackb(packed_transfers) or {}
+        bought_in, cashed_out, house, *packed, entered_to = answer[2:]
+        stack_of, bets_of, transfers, leaving = (msgpack.unpackb(each) or {} for each in packed)
         return TableBook(
             bought_in,
             cashed_out,
             house,
-            stacks,
-            open_bets,
+            sum(stack_of.values()),
+            sum(bets_of.values()),
             {patron: taken for patron, (taken, _) in transfers.items()},
             {patron: given for patron, (_, given) in transfers.items()},
-            msgpack.unpackb(packed_leaving) or {},
+            leaving,
+            stack_of,
+            bets_of,
+            entered_to if entered_to >= 0 else None,
         )
 
     async def wallet(self, patron: str) -> WalletBook:
         """Read a wallet's book. Raises `Refused` UNKNOWN_PATRON."""
-        _, balance, put_in, *flat = await self._driver.run(_WALLET, (keys.wallet_key(patron),))
+        _, balance, put_in, taken_out, entered_to, *flat = await self._driver.run(_WALLET, keys.wallet_keys(patron))
         kept: dict[str, dict[str, str]] = {"out_total": {}, "in_total": {}, "out_amount": {}, "out_answer": {}}
         for name, value in zip(flat[::2], flat[1::2], strict=True):
             kind, _, table = name.decode().partition(":")
@@ -71,9 +80,11 @@ class Books:
         return WalletBook(
             balance,
             put_in,
+            taken_out,
             {table: int(total) for table, total in kept["out_total"].items()},
             {table: int(total) for table, total in kept["in_total"].items()},
             {table: int(kept["out_amount"][table]) for table, answer in kept["out_answer"].items() if answer == ""},
+            entered_to,
         )
 
     async def patrons(self) -> AsyncIterator[str]:

@@ -27,7 +27,10 @@ _TABLE_PARTS: Final = (
     "played",
     "transfers",
     "outgoing",
+    "ledger",
+    "consumers",
 )
+_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
 
 
 def table_key(table: str) -> str:
@@ -67,6 +70,16 @@ def last_key(table: str) -> str:
     return f"{table_key(table)}:last"
 
 
+def ledger_key(table: str) -> str:
+    """Name the stream of every movement of money at a table."""
+    return f"{table_key(table)}:ledger"
+
+
+def consumers_key(table: str) -> str:
+    """Name the hash of how far each consumer has taken a table's ledger."""
+    return f"{table_key(table)}:consumers"
+
+
 def bus_channel(table: str) -> str:
     """Name the sharded channel on which a table's scripts publish."""
     return f"{table_key(table)}:bus"
@@ -80,3 +93,25 @@ def confirmation_key(key: str) -> str:
 def wallet_key(patron: str) -> str:
     """Name the hash of a patron's wallet."""
     return f"{WALLETS_PREFIX}{quote(patron, safe='')}}}"
+
+
+@lru_cache(maxsize=4096)
+def wallet_keys(patron: str) -> tuple[str, ...]:
+    """Name all keys of a wallet in the order in which `lua/_wallet.lua` takes them."""
+    key = wallet_key(patron)
+    return (key, *(f"{key}:{part}" for part in _WALLET_PARTS))
+
+
+def patron_ledger_key(patron: str) -> str:
+    """Name the stream of every movement of a patron's money."""
+    return f"{wallet_key(patron)}:ledger"
+
+
+def operations_key(patron: str) -> str:
+    """Name the hash of what the operator did to a wallet, by operation id."""
+    return f"{wallet_key(patron)}:operations"
+
+
+def patron_rounds_key(patron: str) -> str:
+    """Name the stream of the rounds that a patron has played."""
+    return f"{wallet_key(patron)}:rounds"

@@ -40,6 +40,7 @@ def pack_limits(rules: TableRules) -> bytes:
         {
             "minimum": rules.minimum,
             "maximums": rules.maximums,
+            "table_maximums": rules.table_maximums,
             "chips": rules.chips,
             "forbidden_pairs": rules.forbidden_pairs,
             "seats_max": rules.seats_max,

@@ -27,7 +27,7 @@ from server.store.records import (
 from server.table.machine import Change
 from server.table.state import TableState
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 SEATS_SHOWN_MAX: Final = 12
 """Tables with more seats tell counts and sums, not each seat."""
 TABLES_PAGE_MAX: Final = 50
@@ -46,6 +46,8 @@ _SCRIPTS: Final = {
         "release",
         "renew",
         "commit",
+        "void_round",
+        "ask_void",
         "open_betting",
         "freeze_bets",
         "acts",
@@ -59,6 +61,7 @@ _SCRIPTS: Final = {
         "open_cash_outs",
         "come_back",
         "adopt_store",
+        "report_loss",
         "view",
     )
 }
@@ -94,6 +97,15 @@ class Pulse(NamedTuple):
     connected: int
     all_ready: bool
     last_join_at_ms: int
+    is_void_asked: bool
+
+
+class VoidAsked(NamedTuple):
+    """An operator's wish was noted. Events after `after_seq` tell how it went; not `is_owned`: once a node owns the
+    table."""
+
+    after_seq: int
+    is_owned: bool
 
 
 class Frozen(NamedTuple):
@@ -193,6 +205,17 @@ class Tables:
         await self._driver.call("ZADD", keys.TABLES, 0, table)
         return bool(answer[2])
 
+    async def ask_void(self, table: str, round_number: int, reason: str) -> VoidAsked:
+        """Have the open round made void by whichever node owns the table, once. Raises `Refused` UNKNOWN_TABLE,
+        ROUND_OVER (details: now_ms, the round at the table), ROUND_DECIDED."""
+        _, _, after_seq, is_owned = await self._run("ask_void", table, round_number, reason)
+        return VoidAsked(after_seq, bool(is_owned))
+
+    async def void_asked(self, table: str) -> tuple[int, str]:
+        """Read which round the operator wanted void last (0 none), and why."""
+        round_number, reason = await self._driver.call("HMGET", keys.table_key(table), "void_round", "void_reason")
+        return int(round_number or 0), (reason or b"").decode()
+
     async def page(self, after: str | None, count: int = TABLES_PAGE_MAX) -> list[str]:
         """List table ids in order, at most `count` after the given one."""
         start = "-" if after is None else f"({after}"
@@ -248,14 +271,19 @@ class Tables:
 
     async def renew(self, table: str, lease: Lease) -> Pulse:
         """Keep the lease, and tell the hubs the present seq."""
-        _, now_ms, touched, seated, connected, ready, last_join_at_ms = await self._run(
+        _, now_ms, touched, seated, connected, ready, last_join_at_ms, is_void_asked = await self._run(
             "renew", table, lease.epoch, lease.node, lease.lease_ms
         )
-        return Pulse(now_ms, touched, seated, connected, bool(ready), last_join_at_ms)
+        return Pulse(now_ms, touched, seated, connected, bool(ready), last_join_at_ms, bool(is_void_asked))
 
     async def commit(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
-        """Write a step and publish its events; `rules` where they change with it. Returns the store's time, ms."""
+        """Write a step and publish its events; `rules` where they change with it. Returns the store's time, ms. Raises
+        `Refused` VOID_ASKED where the operator wants the round void: then only `void_round` may follow."""
         return await self._commit("commit", table, lease, change, rules)
+
+    async def void_round(self, table: str, lease: Lease, change: Change) -> int:
+        """Write the step that makes the open round void."""
+        return await self._commit("void_round", table, lease, change, None)
 
     async def open_betting(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
         """Write the step that begins a round. Raises `Refused` BETS_LEFT while a bet of the last round lies."""
@@ -278,6 +306,8 @@ class Tables:
             state.closed_at_ms or 0,
             pack(rules) if rules else "",
             pack_limits(rules) if rules else "",
+            state.seal.digest,
+            state.seal.sealed_to,
             *(pack(event) for event in events),
         )
         return int(answer[1])
@@ -325,6 +355,10 @@ class Tables:
         """Note the store's run_id; a new incarnation ('' keeps it) where it may have forgotten writes."""
         await self._run("adopt_store", table, lease.epoch, lease.node, run_id, incarnation, int(rollback))
 
+    async def report_loss(self, table: str, incarnation: str, seq: int, fresh_incarnation: str) -> bool:
+        """Say that seats were told events up to `seq`; where the store does not know them the incarnation changes."""
+        return bool((await self._run("report_loss", table, incarnation, seq, fresh_incarnation))[2])
+
     # --- patrons ------------------------------------------------------------------------------------------------------
 
     async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:
@@ -348,10 +382,12 @@ class Tables:
         """Mark a seat as connected again, if it is still this connection's."""
         return bool((await self._run("come_back", table, patron, node, connection))[2])
 
-    async def leave(self, table: str, patron: str, connection: str = "", reason: str = "") -> Leaving:
-        """Give a seat up, or have the house free it for a `reason` that must still hold. Raises `Refused` NOT_SEATED,
-        SEAT_TAKEN_OVER."""
-        _, _, how, n, amount = await self._run("leave", table, patron, connection, reason)
+    async def leave(
+        self, table: str, patron: str, connection: str = "", reason: str = "", request_id: str = ""
+    ) -> Leaving:
+        """Give a seat up, once for each `request_id`, or have the house free it for a `reason` that must still hold.
+        Raises `Refused` NOT_SEATED, SEAT_TAKEN_OVER."""
+        _, _, how, n, amount = await self._run("leave", table, patron, connection, reason, request_id)
         return Leaving(how.decode(), n, amount)
 
     async def close_cash_out(self, table: str, patron: str, n: int) -> None:

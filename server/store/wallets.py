@@ -1,6 +1,6 @@
 """The verbs of a wallet, each beside the Lua script of its name. How they make a transfer is in `server/cashier.py`."""
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from server.store import keys
 from server.store.driver import Answer, Driver, Script
@@ -8,8 +8,11 @@ from server.store.errors import Refused
 
 _SCRIPTS: Final = {
     name: Script(name, "_wallet", moves_money=name != "read_wallet")
-    for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out")
+    for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out", "operate_wallet")
 }
+WALLET_MAX: Final = 10**15
+"""The operator fills no wallet beyond this, so that what is won with it stays below 2^53 (`operate_wallet.lua`)."""
+Operation = Literal["credited", "debited"]
 
 
 class Wallet(NamedTuple):
@@ -31,6 +34,14 @@ class BuyIn(NamedTuple):
     answer: str
 
 
+class Operated(NamedTuple):
+    """What the operator did to a wallet. Not `is_new`: it was done before under the same operation id."""
+
+    balance: int
+    at_ms: int
+    is_new: bool
+
+
 class Wallets:
     """All wallets of one store."""
 
@@ -38,7 +49,7 @@ class Wallets:
         self._driver = driver
 
     async def _run(self, name: str, patron: str, *args: str | bytes | int) -> Answer:
-        return await self._driver.run(_SCRIPTS[name], (keys.wallet_key(patron),), args)
+        return await self._driver.run(_SCRIPTS[name], keys.wallet_keys(patron), args)
 
     async def create(self, patron: str, name: str, bot: bool, token_sha256: str, play_money: int) -> int:
         """Open a guest's wallet and put its play money in, once. Raises `Refused` WALLET_EXISTS."""
@@ -67,3 +78,11 @@ class Wallets:
     async def take_cash_out(self, patron: str, table: str, n: int, amount: int) -> int:
         """Take a cash-out, once; returns the balance."""
         return int((await self._run("take_cash_out", patron, table, n, amount))[1])
+
+    async def operate(self, patron: str, operation: str, kind: Operation, amount: int) -> Operated:
+        """Put money into a wallet or take it out, once for each operation id; the newest 1,000 of a wallet are known.
+
+        Raises `Refused` UNKNOWN_PATRON, OPERATION_REUSED, INSUFFICIENT_WALLET, WALLET_TOO_FULL.
+        """
+        _, balance, at_ms, is_new = await self._run("operate_wallet", patron, operation, kind, amount)
+        return Operated(balance, at_ms, bool(is_new))

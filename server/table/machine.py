@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from client_sdk.game.cards import hand_total
+from client_sdk.game.seals import Seal
 from client_sdk.game.shoe import Shoe
 from client_sdk.game.tableau import Side, decide, is_natural, next_side
 from client_sdk.game.variants import Spot
@@ -285,22 +286,37 @@ def void_round(state: TableState, table: str, now_ms: int, reason: str, *, break
     )
 
 
-def finish_round(state: TableState, table: str, rules: TableRules, now_ms: int, paid: int, settled: int) -> Change:
-    """Every bet is settled (the store counted `paid` in payouts to `settled` patrons). A shoe that is out is opened."""
+def finish_round(
+    state: TableState, table: str, rules: TableRules, now_ms: int, paid: int, settled: int, seal: Seal
+) -> Change:
+    """Every bet is settled (the store counted `paid` in payouts to `settled` patrons) and the ledger is sealed. A shoe
+    that is out is opened."""
     phase = phase_after(state.phase, Step.FINISH_ROUND)
     if state.is_settled:
         raise StepRefused(Step.FINISH_ROUND, state.phase, "the round was finished already")
     seq, next_at_ms = state.seq + 1, max(state.shown_at_ms + rules.result_ms, now_ms)
-    finished = RoundSettled(table=table, seq=seq, round=state.round, paid=paid, settled=settled, next_at_ms=next_at_ms)
-    change = Change(replace(state, phase=phase, seq=seq, is_settled=True, next_at_ms=next_at_ms), (finished,))
+    finished = RoundSettled(
+        table=table,
+        seq=seq,
+        round=state.round,
+        paid=paid,
+        settled=settled,
+        next_at_ms=next_at_ms,
+        seal=seal.digest,
+        sealed_to=seal.sealed_to,
+    )
+    finished_state = replace(state, phase=phase, seq=seq, is_settled=True, next_at_ms=next_at_ms, seal=seal)
+    change = Change(finished_state, (finished,))
     return change.then(_end_shoe(change.state, table)) if state.is_last_round else change
 
 
-def fall_idle(state: TableState, table: str) -> Change:
-    """Nobody is seated: stay as we are until somebody comes. The shoe, its position and the round number remain."""
+def fall_idle(state: TableState, table: str, seal: Seal) -> Change:
+    """Nobody is seated: stay as we are until somebody comes, with the ledger sealed over what the last ones took home.
+    The shoe, its position and the round number remain."""
     phase = _boundary(state, Step.FALL_IDLE)
     seq = state.seq + 1
-    return Change(replace(state, phase=phase, seq=seq), (TableIdled(table=table, seq=seq, round=state.round),))
+    idled = TableIdled(table=table, seq=seq, round=state.round, seal=seal.digest, sealed_to=seal.sealed_to)
+    return Change(replace(state, phase=phase, seq=seq, seal=seal), (idled,))
 
 
 def _end_shoe(state: TableState, table: str) -> Change:

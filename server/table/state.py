@@ -7,6 +7,7 @@ of undealt cards is not here either: it follows from the shoe's secret, which th
 from msgspec import Struct
 
 from client_sdk.game.cards import Card
+from client_sdk.game.seals import FIRST_SEAL, Seal
 from client_sdk.game.tableau import Outcome
 from client_sdk.protocol.messages import DealtCard
 from server.table.phases import Phase
@@ -37,6 +38,8 @@ class TableState(Struct, frozen=True, kw_only=True):
     shown_at_ms: int = 0
     is_settled: bool = True
     next_at_ms: int | None = None
+    # the ledger, sealed where a round ends
+    seal: Seal = FIRST_SEAL
 
     @property
     def player(self) -> tuple[Card, ...]:

@@ -11,6 +11,7 @@ from client_sdk.bots.report import Tally
 from server.audit import audit
 from server.store.books import Books
 from server.store.driver import Driver
+from server.store.ledgers import Ledgers
 from server.store.tables import Tables
 from tests.chaos.books import read_books
 from tests.chaos.checker import judge
@@ -157,7 +158,7 @@ def _own_faults(world: World) -> list[str]:
 async def _second_opinion(world: World) -> list[str]:
     """What the service's own audit says."""
     async with Driver(world.store.url) as driver:
-        found = await audit(Books(driver), Tables(driver))
+        found = await audit(Books(driver), Tables(driver), Ledgers(driver))
     return [f"audit: {difference}" for difference in found.differences]
 
 

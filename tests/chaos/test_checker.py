@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from client_sdk.game.fairness import commitment
+from client_sdk.game.seals import FIRST_SEAL
 from client_sdk.game.settlement import settle
 from client_sdk.game.shoe import Shoe, shuffled_shoe
 from client_sdk.game.tableau import Outcome
@@ -49,7 +50,7 @@ def played() -> list[list[Message]]:
         while change.state.outcome is None:
             change = change.then(_next(change.state, shoe))
         paid = sum(sum(payouts(bets, change.state.outcome).values()) for bets in BETS.values())
-        finished = machine.finish_round(change.state, TABLE, RULES, closed_at_ms, paid, 2)
+        finished = machine.finish_round(change.state, TABLE, RULES, closed_at_ms, paid, 2, FIRST_SEAL)
         change = change.then(finished)
         state, now_ms = change.state, closed_at_ms + 1_000
         rounds.append([msgspec.to_builtins(event) for event in change.events])

@@ -1,12 +1,13 @@
 -- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
 --
--- keys       the fifteen keys of one table, in the order of `keys.py`
+-- keys       the seventeen keys of one table, in the order of `keys.py`
 -- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
 --            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
 
 local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
 local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local LEDGER, CONSUMERS = KEYS[16], KEYS[17]
 local BUS = TABLE .. ':bus'
 local SPOTS = { 'player', 'banker', 'tie' }
 
@@ -30,6 +31,12 @@ local function publish(kind, incarnation, seq, body)
   redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body }))
 end
 
+-- Enters a movement of money into the table's ledger, under the next number. The entry's bytes are what is sealed, so a
+-- kind, once used, keeps its fields and their order (server/ledger/entries.py).
+local function enter(entry)
+  redis.call('XADD', LEDGER, int(redis.call('HINCRBY', TABLE, 'ledger', 1)) .. '-0', 'entry', cmsgpack.pack(entry))
+end
+
 -- Counts a change of seats or sums, so that the owner knows when to tell the crowd.
 local function touch()
   redis.call('HINCRBY', TABLE, 'touched', 1)
@@ -45,6 +52,16 @@ local function nudge(why)
   publish('nudge', field('incarnation') or '', number_field('seq'), why)
 end
 
+local function is_undecided()
+  local phase = field('phase')
+  return phase == 'betting' or phase == 'dealing'
+end
+
+-- Whether the operator has asked for the open round to be void (ask_void.lua).
+local function is_void_asked()
+  return is_undecided() and field('void_round') == field('round')
+end
+
 -- The owner's right to write: both its epoch and its node id (a failover can lose a claim, and two nodes hold one number).
 local function is_fenced(epoch, node)
   return field('epoch') ~= epoch or field('owner') ~= node
@@ -56,10 +73,10 @@ end
 
 -- One commit of the owner: state, events, publication and lease together.
 -- args from `first`: epoch, node, lease_ms, incarnation, seq it follows, state, phase, round, closes_at_ms, closed_at_ms,
--- rules ('' unchanged), limits ('' unchanged), then the events' bytes in order of seq.
+-- rules ('' unchanged), limits ('' unchanged), seal, sealed_to (see server/sealing.py), then the events' bytes in order of seq.
 -- Returns nil (go on: call write) or the answer to return: FENCED | INCARNATION | SEQ, or ok where it was done before.
 local function check_commit(first)
-  local events = #ARGV - first - 11
+  local events = #ARGV - first - 13
   local follows, seq = tonumber(ARGV[first + 4]), number_field('seq')
   if is_fenced(ARGV[first], ARGV[first + 1]) then
     return { 'FENCED', now_ms }
@@ -78,7 +95,7 @@ end
 
 local function write_commit(first)
   local incarnation, seq = ARGV[first + 3], tonumber(ARGV[first + 4])
-  for i = first + 12, #ARGV do
+  for i = first + 14, #ARGV do
     seq = seq + 1
     redis.call('XADD', EVENTS, 'MAXLEN', '~', 4096, int(seq) .. '-0', 'event', ARGV[i])
     publish('event', incarnation, seq, ARGV[i])
@@ -90,6 +107,10 @@ local function write_commit(first)
   end
   if ARGV[first + 10] ~= '' then
     redis.call('HSET', TABLE, 'rules', ARGV[first + 10], 'limits', ARGV[first + 11])
+  end
+  if tonumber(ARGV[first + 13]) > number_field('sealed_to') then
+    redis.call('HSET', TABLE, 'seal', ARGV[first + 12], 'sealed_to', ARGV[first + 13])
+    enter({ 'seal', now_ms, tonumber(ARGV[first + 7]), ARGV[first + 12], tonumber(ARGV[first + 13]) })
   end
   renew_lease(ARGV[first + 2])
   return { 'ok', now_ms, seq }

@@ -83,6 +83,18 @@ local function has_chip(chip)
   return false
 end
 
+-- Whether the whole table would then hold more on a spot of this act than it takes.
+local function is_too_much(act)
+  local bounds = limits.table_maximums or {} -- a table that an older node opened has none until its next round
+  for _, bet in ipairs(act) do
+    local bound = bounds[bet[1]]
+    if bound and tonumber(redis.call('HGET', TOTALS, bet[1]) or '0') + bet[2] > bound then
+      return true
+    end
+  end
+  return false
+end
+
 -- Each verb: (layout, stack, spot, chip, patron) -> new layout, or nil and the refusal.
 local verbs = {}
 
@@ -94,7 +106,8 @@ function verbs.place(layout, stack, spot, chip)
   if not has_chip(chip) then
     return nil, 'CHIP_UNKNOWN'
   end
-  local grown = with_act(layout, { { spot, chip } })
+  local act = { { spot, chip } }
+  local grown = with_act(layout, act)
   local sums = sums_of(grown)
   if has_conflict(sums) then
     return nil, 'SPOTS_CONFLICT'
@@ -104,6 +117,9 @@ function verbs.place(layout, stack, spot, chip)
   end
   if sums[spot] < limits.minimum then
     return nil, 'BELOW_MINIMUM'
+  end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
   end
   if chip > stack then
     return nil, 'INSUFFICIENT_STACK'
@@ -180,6 +196,9 @@ function verbs.rebet(layout, stack, _, _, patron)
       return nil, 'BELOW_MINIMUM'
     end
   end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
+  end
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
@@ -199,6 +218,9 @@ function verbs.double(layout, stack)
       act[#act + 1] = { spot, sums[spot] }
     end
   end
+  if is_too_much(act) then
+    return nil, 'TABLE_MAXIMUM'
+  end
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
@@ -209,12 +231,15 @@ function verbs.ready(layout)
   return layout
 end
 
--- Moves the chips: the stack pays what the layout gained, the table's sums follow.
-local function lay(patron, before, layout)
+-- Moves the chips: the stack pays what the layout gained, the table's sums follow, and the ledger has it; returns the sums
+-- and the stack after it.
+local function lay(patron, stack, before, layout, request_id, verb, spot_named, chip)
   local old, new = sums_of(before), sums_of(layout)
   local moved = total_of(new) - total_of(old)
   if moved ~= 0 then
-    redis.call('HINCRBY', STACKS, patron, int(-moved))
+    stack = redis.call('HINCRBY', STACKS, patron, int(-moved))
+    enter({ 'act', now_ms, patron, request_id, round, verb, spot_named, chip or 0, new.player - old.player,
+      new.banker - old.banker, new.tie - old.tie, stack })
   end
   for _, spot in ipairs(SPOTS) do
     if new[spot] ~= old[spot] then
@@ -230,10 +255,10 @@ local function lay(patron, before, layout)
   else
     redis.call('HDEL', BETS, patron)
   end
-  return new
+  return new, stack
 end
 
-local function decide(patron, is_connected, act_round, verb, spot, chip)
+local function decide(patron, is_connected, request_id, act_round, verb, spot, chip)
   if act_round ~= round then
     return { 'ROUND_OVER', now_ms, closed_at_ms }
   end
@@ -253,15 +278,14 @@ local function decide(patron, is_connected, act_round, verb, spot, chip)
   else
     redis.call('SREM', READY, patron)
   end
-  local sums = lay(patron, layout, new)
-  stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
+  local sums, left = lay(patron, stack, layout, new, request_id, verb, spot, chip)
   touch()
-  return { 'ok', now_ms, stack, is_ready, sums.player, sums.banker, sums.tie }
+  return { 'ok', now_ms, left, is_ready, sums.player, sums.banker, sums.tie }
 end
 
 local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
   local content = table.concat({ verb, act_round, spot, chip }, ' ')
-  local name = patron .. ' ' .. request_id
+  local name, count = request_id .. ' ' .. patron, ' ' .. patron -- a request_id holds no space, so no two names meet
   local remembered = redis.call('HGET', requests, name) or redis.call('HGET', requests_before, name)
   if remembered then
     local request = cmsgpack.unpack(remembered)
@@ -278,11 +302,11 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   if seat.connection ~= connection then
     return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closed_at_ms })
   end
-  if tonumber(redis.call('HGET', requests, patron) or '0') >= ACTS_MAX then
+  if tonumber(redis.call('HGET', requests, count) or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
-  local answer = cmsgpack.pack(decide(patron, seat.connected, tonumber(act_round), verb, spot, tonumber(chip)))
-  redis.call('HINCRBY', requests, patron, 1)
+  local answer = cmsgpack.pack(decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip)))
+  redis.call('HINCRBY', requests, count, 1)
   redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
   return answer
 end

@@ -8,6 +8,6 @@ if is_fenced(ARGV[1], ARGV[2]) then
 end
 redis.call('HSET', TABLE, 'run_id', ARGV[3], 'rollback', ARGV[5])
 if ARGV[4] ~= '' then
-  redis.call('HSET', TABLE, 'incarnation', ARGV[4])
+  redis.call('HSET', TABLE, 'incarnation', ARGV[4], 'forgotten_at_ms', int(now_ms), 'forgotten_to', number_field('ledger'))
 end
 return { 'ok', now_ms }

@@ -12,6 +12,9 @@ if field('out:' .. at) == ARGV[2] and field('out_answer:' .. at) == '' then
     local amount = number_field('out_amount:' .. at)
     redis.call('HINCRBY', WALLET, 'balance', int(amount))
     redis.call('HINCRBY', WALLET, 'out_total:' .. at, int(-amount))
+    enter('buy_in_refused', amount, at, ARGV[2], field('out_request:' .. at))
+  else
+    enter('buy_in_closed', 0, at, ARGV[2], field('out_request:' .. at))
   end
 end
 return { 'ok', number_field('balance') }

@@ -2,5 +2,12 @@
 -- is answered as done.
 -- args     see check_commit in _table.lua, from 1
 -- returns  {'ok', now_ms, seq}
--- refusals FENCED | INCARNATION | SEQ now_ms seq
-return check_commit(1) or write_commit(1)
+-- refusals FENCED | INCARNATION | SEQ now_ms seq | VOID_ASKED now_ms (only void_round may follow)
+local answer = check_commit(1)
+if answer then
+  return answer
+end
+if is_void_asked() then
+  return { 'VOID_ASKED', now_ms }
+end
+return write_commit(1)

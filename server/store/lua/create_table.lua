@@ -7,5 +7,5 @@ end
 redis.call('HSET', TABLE, 'schema', ARGV[1], 'incarnation', ARGV[2], 'state', ARGV[3], 'rules', ARGV[4],
   'limits', ARGV[5], 'phase', ARGV[6], 'run_id', ARGV[7], 'seq', 0, 'round', 0, 'epoch', 0, 'owner', '',
   'lease_until_ms', 0, 'connected', 0, 'touched', 0, 'closes_at_ms', 0, 'closed_at_ms', 0,
-  'bought_in', 0, 'cashed_out', 0, 'house', 0)
+  'bought_in', 0, 'cashed_out', 0, 'house', 0, 'ledger', 0, 'sealed_to', 0, 'projected_to', 0)
 return { 'ok', now_ms, 1 }

@@ -6,4 +6,5 @@ if exists then
   return { 'WALLET_EXISTS' }
 end
 redis.call('HSET', WALLET, 'name', ARGV[1], 'bot', ARGV[2], 'token', ARGV[3], 'balance', ARGV[4], 'put_in', ARGV[4])
+enter('put_in', ARGV[4], '', 0, '')
 return { 'ok', tonumber(ARGV[4]) }

@@ -27,7 +27,7 @@ for i = 5, #ARGV, 4 do
     end
   end
 end
-local paid, kept, results = 0, 0, {}
+local paid, kept, results, entered = 0, 0, {}, {}
 for _, i in ipairs(due) do
   local patron, stake, payout = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   redis.call('HDEL', BETS, patron)
@@ -36,11 +36,13 @@ for _, i in ipairs(due) do
   redis.call('ZADD', PLAYED, ARGV[4], patron)
   paid, kept = paid + payout, kept + stake - payout
   results[#results + 1] = { patron, stack, ARGV[i + 3] }
+  entered[#entered + 1] = { patron, stake, payout, stack, ARGV[i + 3] }
 end
 if #due > 0 then
   redis.call('HINCRBY', TABLE, 'house', int(kept))
   redis.call('HINCRBY', TABLE, 'paid', int(paid))
   redis.call('HINCRBY', TABLE, 'settled', #due)
+  enter({ 'settle', now_ms, tonumber(ARGV[4]), kept, entered })
   publish('results', field('incarnation'), number_field('seq'), cmsgpack.pack(results))
 end
 renew_lease(ARGV[3])

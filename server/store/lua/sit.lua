@@ -33,7 +33,7 @@ if n > 0 and not was_decided then
   redis.call('HSET', TRANSFERS, 'in:' .. patron, int(n), 'in_answer:' .. patron, 'ok')
   redis.call('HINCRBY', TRANSFERS, 'in_total:' .. patron, int(amount))
   redis.call('HINCRBY', TABLE, 'bought_in', int(amount))
-  redis.call('HINCRBY', STACKS, patron, int(amount))
+  enter({ 'buy_in', now_ms, patron, n, amount, redis.call('HINCRBY', STACKS, patron, int(amount)) })
 end
 if not seat or not seat.connected then
   redis.call('HINCRBY', TABLE, 'connected', 1)

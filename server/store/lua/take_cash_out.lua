@@ -10,5 +10,6 @@ if n > number_field('in:' .. at) then
   redis.call('HSET', WALLET, 'in:' .. at, int(n))
   redis.call('HINCRBY', WALLET, 'in_total:' .. at, ARGV[3])
   redis.call('HINCRBY', WALLET, 'balance', ARGV[3])
+  enter('cash_out_taken', ARGV[3], at, n, '')
 end
 return { 'ok', number_field('balance') }

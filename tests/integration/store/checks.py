@@ -15,10 +15,12 @@ from redis.asyncio import Redis
 from client_sdk.game.shoe import Shoe
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import TableRules
+from server.sealing import seal_ledger
 from server.settling import settle_line
 from server.shoes import Shoes, ShuffledShoes
 from server.store import keys
 from server.store.errors import Refused
+from server.store.ledgers import Ledgers
 from server.store.tables import FRESH_SEAT_MS, ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
 from server.table.machine import Change
@@ -156,16 +158,17 @@ class Ledger:
     async def check_all(self, tables: Iterable[str], patrons: Iterable[str]) -> None:
         """Everything that was ever put in lies in a wallet, at a table, or is on its way between the two."""
         ids = list(tables)
-        put_in = held = under_way = 0
+        put_in = taken_out = held = under_way = 0
         content = sum([await self.content_of(table) for table in ids])
         for patron in patrons:
             wallet = await self.hash_of(keys.wallet_key(patron))
             assert int(wallet["balance"]) >= 0
             put_in += int(wallet["put_in"])
+            taken_out += int(wallet.get("taken_out", b"0"))
             held += int(wallet["balance"])
             for table in ids:
                 under_way += await self._under_way(wallet, patron, table)
-        assert put_in == held + content + under_way
+        assert put_in - taken_out == held + content + under_way
 
     async def _under_way(self, wallet: Mapping[str, bytes], patron: str, table: str) -> int:
         """Amounts that one side has given and the other has not decided, of one pair; totals of both sides compared."""
@@ -194,6 +197,7 @@ class Owner:
 
     def __init__(self, tables: Tables, ledger: Ledger, table: str, lease: Lease, shoes: Shoes) -> None:
         self.tables = tables
+        self.ledgers = Ledgers(tables._driver)
         self.table = table
         self.lease = lease
         self.state = TableState()
@@ -278,17 +282,21 @@ class Owner:
         await self.tables.commit(self.table, self.lease, change)
         self.state = change.state
 
-    async def deal(self) -> None:
-        """Deal every card and declare the outcome."""
+    def next_card(self, now_ms: int) -> Change:
+        """The next step of the deal, up to the outcome."""
         steps: dict[Step, Callable[[int], Change]] = {
             Step.BURN_CARDS: lambda now: machine.burn_cards(self.state, self.table, self.rules, self.open_shoe, now),
             Step.DEAL_CARD: lambda now: machine.deal_card(self.state, self.table, self.rules, self.open_shoe, now),
             Step.DECLARE_OUTCOME: lambda now: machine.declare_outcome(self.state, self.table, self.rules, now),
         }
+        due = machine.due(self.state, self.rules, self.shoe)
+        assert due is not None
+        return steps[due.step](now_ms)
+
+    async def deal(self) -> None:
+        """Deal every card and declare the outcome."""
         while self.state.outcome is None:
-            due = machine.due(self.state, self.rules, self.shoe)
-            assert due is not None
-            await self.commit(steps[due.step](await self.now_ms()))
+            await self.commit(self.next_card(await self.now_ms()))
 
     async def settlements(self) -> list[SettleLine]:
         """What every open bet comes to."""
@@ -302,7 +310,8 @@ class Owner:
 
     async def finish_round(self) -> None:
         paid, settled = await self.tables.settled_sums(self.table)
-        await self.commit(machine.finish_round(self.state, self.table, self.rules, await self.now_ms(), paid, settled))
+        now_ms, seal = await self.now_ms(), await seal_ledger(self.ledgers, self.table, self.state.seal)
+        await self.commit(machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal))
         if not self.state.has_shoe:
             self.shoe = None
 

@@ -1,9 +1,10 @@
 """`acts`: the script and its model side by side, every refusal in its order, late acts, readiness, bounds."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, cast
 
+import msgpack
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ PLAYER, BANKER, TIE = Spot.PLAYER, Spot.BANKER, Spot.TIE
 
 
 def limits_of(rules: TableRules) -> Limits:
-    return Limits(rules.minimum, rules.maximums, tuple(rules.chips))
+    return Limits(rules.minimum, rules.maximums, tuple(rules.chips), rules.win_max, rules.table_maximums)
 
 
 # --- The script and its model, side by side ---------------------------------------------------------------------------
@@ -41,31 +42,40 @@ class Model:
         self.layout = EMPTY
         self.ready = False
 
-    def act(self, verb: str, spot: Spot | None, chip: int, limits: Limits, variant: Variant) -> str:
+    def act(
+        self, verb: str, spot: Spot | None, chip: int, limits: Limits, variant: Variant, totals: dict[Spot, int]
+    ) -> str:
         """Do what the act does; 'ok' or the refusal."""
         try:
-            layout = self._after(verb, spot, chip, limits, variant)
+            layout = self._after(verb, spot, chip, limits, variant, totals)
         except BetRefused as refused:
             return refused.refusal.value
         self.stack -= layout.total - self.layout.total
         self.layout, self.ready = layout, verb == "ready"
         return "ok"
 
-    def _after(self, verb: str, spot: Spot | None, chip: int, limits: Limits, variant: Variant) -> Layout:
+    def _after(
+        self, verb: str, spot: Spot | None, chip: int, limits: Limits, variant: Variant, totals: dict[Spot, int]
+    ) -> Layout:
         match verb:
             case "place":
                 assert spot is not None
-                return bets.place(self.layout, self.stack, spot, chip, limits, variant)
+                return bets.place(self.layout, self.stack, spot, chip, limits, variant, totals)
             case "undo":
                 return bets.undo(self.layout, limits, spot)
             case "clear":
                 return bets.clear(self.layout)
             case "rebet":
-                return bets.rebet(self.layout, self.stack, self.last, limits, variant)
+                return bets.rebet(self.layout, self.stack, self.last, limits, variant, totals)
             case "double":
-                return bets.double(self.layout, self.stack, limits)
+                return bets.double(self.layout, self.stack, limits, totals)
             case _:
                 return self.layout
+
+
+def totals_of(models: Iterable[Model]) -> dict[Spot, int]:
+    """What lies on each spot over the whole table."""
+    return {spot: sum(model.layout.sums.get(spot, 0) for model in models) for spot in Spot}
 
 
 @st.composite
@@ -74,9 +84,17 @@ def houses(draw: st.DrawFn) -> tuple[int, TableRules]:
     unit = draw(st.sampled_from([1, 1, 3, 2**40 + 1, 2**44 + 1]))
     variant = draw(st.sampled_from(sorted(VARIANTS)))
     minimum = draw(st.sampled_from([1, 2, 7, 10]))
-    maximums = {spot: unit * draw(st.sampled_from([minimum, 13, 20, 60, 100])) for spot in variant_named(variant).spots}
+    spots = variant_named(variant).spots
+    maximums = {spot: unit * draw(st.sampled_from([minimum, 13, 20, 60, 100])) for spot in spots}
+    bounds = {spot: draw(st.sampled_from([None, minimum, 13, 40, 99, 150])) for spot in spots}
     chips = draw(st.lists(st.sampled_from([1, 2, 5, 7, 10, 25, 100]), min_size=1, max_size=4, unique=True))
-    rules = rules_of(variant, minimum=unit * minimum, maximums=maximums, chips=[unit * chip for chip in chips])
+    rules = rules_of(
+        variant,
+        minimum=unit * minimum,
+        maximums=maximums,
+        table_maximums={spot: unit * bound for spot, bound in bounds.items() if bound is not None},
+        chips=[unit * chip for chip in chips],
+    )
     return unit, rules
 
 
@@ -130,13 +148,16 @@ async def test_the_script_decides_as_the_model_does(
             model = models[patron]
             chip = rules.chips[which] if which < len(rules.chips) else rules.chips[0] + 1
             aimed = spot if verb == "place" or (verb == "undo" and has_spot) else None
-            code = model.act(verb, aimed, chip, limits_of(rules), variant_named(rules.variant))
+            limits, variant = limits_of(rules), variant_named(rules.variant)
+            code = model.act(verb, aimed, chip, limits, variant, totals_of(models.values()))
             lines.append(owner.line(patron, verb, aimed or "", chip if verb == "place" else ""))
             expected.append((code, model.stack, model.layout.sums, model.ready) if code == "ok" else (code,))
         answers = await tables.acts(owner.table, lines)
         told = [(a.code, a.stack, a.bets, a.ready) if a.code == "ok" else (a.code,) for a in answers]
         assert told == expected
         await ledger.check(owner.table)
+        totals = totals_of(models.values())
+        assert all(totals[spot] <= bound for spot, bound in rules.table_maximums.items())
 
     view = (await tables.view(owner.table)).view
     assert view.crowd.seats is not None
@@ -236,7 +257,13 @@ async def test_refusals_before_the_rules_in_their_order(tables: Tables, ledger: 
     assert [answer.code for answer in await tables.acts(owner.table, [reused])] == ["REQUEST_REUSED"]
 
 
-RULES = rules_of("four-deck", minimum=10, chips=[5, 10, 25, 100, 200], maximums={PLAYER: 100, BANKER: 100})
+RULES = rules_of(
+    "four-deck",
+    minimum=10,
+    chips=[5, 10, 25, 100, 200],
+    maximums={PLAYER: 100, BANKER: 100},
+    table_maximums={BANKER: 60},
+)
 LAID = ("place", "player", 25)
 
 
@@ -250,11 +277,13 @@ LAID = ("place", "player", 25)
         (25, {}, [LAID], ("place", "player", 100), "ABOVE_MAXIMUM"),
         (25, {}, [], ("place", "player", 5), "BELOW_MINIMUM"),
         (0, {}, [], ("place", "player", 5), "BELOW_MINIMUM"),
+        (24, {}, [], ("place", "banker", 100), "TABLE_MAXIMUM"),
         (24, {}, [], ("place", "player", 25), "INSUFFICIENT_STACK"),
         (25, {}, [LAID], ("undo", "banker", ""), "NOTHING_TO_UNDO"),
         (25, {}, [], ("undo", "", ""), "NOTHING_TO_UNDO"),
         (25, {}, [], ("double", "", ""), "NOTHING_TO_DOUBLE"),
         (85, {}, [LAID, LAID, LAID], ("double", "", ""), "ABOVE_MAXIMUM"),
+        (59, {}, [("place", "banker", 25), ("place", "banker", 10)], ("double", "", ""), "TABLE_MAXIMUM"),
         (49, {}, [LAID], ("double", "", ""), "INSUFFICIENT_STACK"),
         (25, {}, [LAID], ("rebet", "", ""), "LAYOUT_NOT_EMPTY"),
         (25, {}, [], ("rebet", "", ""), "NOTHING_TO_REBET"),
@@ -262,6 +291,8 @@ LAID = ("place", "player", 25)
         (25, {PLAYER: 5, BANKER: 500}, [], ("rebet", "", ""), "SPOTS_CONFLICT"),
         (25, {PLAYER: 500}, [], ("rebet", "", ""), "ABOVE_MAXIMUM"),
         (4, {PLAYER: 5}, [], ("rebet", "", ""), "BELOW_MINIMUM"),
+        (4, {BANKER: 5}, [], ("rebet", "", ""), "BELOW_MINIMUM"),
+        (25, {BANKER: 61}, [], ("rebet", "", ""), "TABLE_MAXIMUM"),
         (25, {PLAYER: 26}, [], ("rebet", "", ""), "INSUFFICIENT_STACK"),
     ],
 )
@@ -298,6 +329,40 @@ async def test_bl_015_minimum_and_maximum_themselves_are_taken(tables: Tables, l
             expected = "BELOW_MINIMUM" if chip < 10 else "ABOVE_MAXIMUM" if chip > maximum else "ok"
             assert (await owner.act("p", "place", spot, chip)).code == expected
             await ledger.check(owner.table)
+
+
+async def test_the_whole_table_never_has_more_on_a_spot_than_it_takes(tables: Tables, ledger: Ledger) -> None:
+    """The bound itself is taken, one step beyond is refused, and what another takes back makes room."""
+    owner = await Owner.of_new_table(tables, ledger, rules_of(table_maximums={TIE: 60}))
+    for patron in ("a", "b"):
+        await owner.seat(patron, 1_000)
+    await owner.open_betting()
+    assert (await owner.act("a", "place", TIE, 25)).code == "ok"
+    assert (await owner.act("b", "place", TIE, 25)).code == "ok"
+    assert (await owner.act("b", "place", TIE, 10)).code == "ok"
+    for patron, verb, spot, chip in (("a", "place", TIE, 10), ("b", "place", TIE, 10), ("a", "double", "", 0)):
+        assert (await owner.act(patron, verb, spot, chip or "")).code == "TABLE_MAXIMUM"
+        await ledger.check(owner.table)
+    assert (await owner.act("a", "place", PLAYER, 100)).code == "ok"  # a spot without a bound
+    assert (await owner.act("b", "undo", TIE)).code == "ok"
+    assert (await owner.act("a", "place", TIE, 10)).bets == {PLAYER: 100, TIE: 35}
+    await owner.end_round()
+    await owner.open_betting()
+    assert (await owner.act("a", "rebet")).code == "ok"  # a new round begins with nothing
+    assert (await owner.act("b", "place", TIE, 25)).code == "ok"
+    assert (await owner.act("b", "place", TIE, 10)).code == "TABLE_MAXIMUM"
+    await ledger.check(owner.table)
+
+
+async def test_limits_without_a_bound_for_the_table_are_read(tables: Tables, ledger: Ledger) -> None:
+    """A table that an older node opened keeps such limits until its next round."""
+    owner = await Owner.of_new_table(tables, ledger)
+    await owner.seat("p", 1_000)
+    await owner.open_betting()
+    limits = msgpack.unpackb((await ledger.hash_of(owner.key))["limits"])
+    del limits["table_maximums"]
+    await cast("Any", ledger.raw.hset(owner.key, "limits", msgpack.packb(limits)))
+    assert (await owner.act("p", "place", PLAYER, 100)).code == "ok"
 
 
 # --- Too late ---------------------------------------------------------------------------------------------------------
@@ -408,6 +473,18 @@ async def test_a_request_id_for_something_else_is_told_apart(
     await owner.end_round()
     await owner.open_betting()
     assert (await again(tables, owner, line._replace(**other))).code == "REQUEST_REUSED"
+
+
+async def test_no_request_meets_another_patrons_count(tables: Tables, ledger: Ledger) -> None:
+    """Whatever is in a patron's id: "a b" is not the request "b" of "a"."""
+    owner = await Owner.of_new_table(tables, ledger)
+    for patron in ("a", "a b", " a"):
+        await owner.seat(patron, 100)
+    await owner.open_betting()
+    for _ in range(2):
+        for patron in ("a b", "a", " a"):
+            answer = await owner.act(patron, "place", "player", 10, request_id="b")
+            assert (answer.code, answer.stack) == ("ok", 90)
 
 
 async def test_request_ids_belong_to_one_patron(tables: Tables, ledger: Ledger) -> None:

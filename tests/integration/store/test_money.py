@@ -15,7 +15,7 @@ from server.cashier import Cashier, Sitter
 from server.store import keys
 from server.store.driver import Driver
 from server.store.errors import Refused, StoreAway, StoreRefused
-from server.store.tables import ActLine, Tables
+from server.store.tables import ActLine, Leaving, Tables
 from server.store.wallets import BuyIn, Wallet, Wallets
 from tests.integration.store.checks import NODE, Ledger, Owner, attempt, fresh_id, refusal_of
 from tests.integration.store.faults import Fault, FaultyDriver, Mode
@@ -23,6 +23,7 @@ from tests.support.table_rules import rules_of
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 STEPS = list(product(range(3), MODES))
+REQUESTS_KEPT = 16
 
 
 @pytest.fixture
@@ -329,6 +330,129 @@ async def test_a_cash_out_that_stopped_anywhere_is_driven_on(
         await ledger.check_all([owner.table], [patron])
         assert await cashier.balance(patron) == 1_000
         assert await tables.open_cash_outs(owner.table, 10) == []
+
+
+# --- The same request again -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("run", "mode"), STEPS)
+async def test_a_leave_that_stopped_anywhere_gets_its_first_answer_when_it_is_repeated(
+    faulty: FaultyDriver,
+    wallets: Wallets,
+    tables: Tables,
+    cashier: Cashier,
+    ledger: Ledger,
+    run: int,
+    mode: Mode,
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    await cashier.sit_down(owner.table, sitter("p"), "r1", 300)
+    faulty.arm(Fault(run, mode))
+    with pytest.raises(StoreAway):
+        await Cashier(Tables(faulty), Wallets(faulty)).get_up(owner.table, "p", "c1", request_id="l1")
+    for _ in range(3):
+        assert await cashier.get_up(owner.table, "p", "c1", request_id="l1") == 1_000
+    await faulty.let_late_runs_through()
+    assert await cashier.get_up(owner.table, "p", "c2", request_id="l1") == 1_000  # over another connection
+    await ledger.check_all([owner.table], ["p"])
+    assert await refusal_of(cashier.get_up(owner.table, "p", "c1", request_id="l2")) == "NOT_SEATED"
+    await cashier.sit_down(owner.table, sitter("p"), "r2", 400)
+    assert await cashier.get_up(owner.table, "p", "c1", request_id="l1") == 600  # a late repeat frees no newer seat
+    assert (await tables.view(owner.table, "p")).view.you is not None
+    assert await cashier.get_up(owner.table, "p", "c1", request_id="l3") == 1_000
+    await ledger.check_all([owner.table], ["p"])
+    await ledger.check(owner.table)
+
+
+async def test_a_leave_repeated_by_a_connection_that_took_the_seat_again_frees_it(
+    wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger
+) -> None:
+    """A client resumes its seats before it repeats what had no answer."""
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    await cashier.sit_down(owner.table, sitter("p", "c1"), "r1", 300)
+    assert await cashier.get_up(owner.table, "p", "c1", request_id="l1") == 1_000
+    await cashier.sit_down(owner.table, sitter("p", "c2"), "resume", 0)
+    for _ in range(2):
+        assert await cashier.get_up(owner.table, "p", "c2", request_id="l1") == 1_000
+        assert (await tables.view(owner.table, "p")).view.you is None
+    await ledger.check(owner.table)
+
+
+async def test_a_leave_with_bets_repeated_says_so_again(
+    wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger
+) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 1_000)
+    await cashier.sit_down(owner.table, sitter("p", "c-p"), "r1", 300)
+    await owner.open_betting()
+    await owner.act("p", "place", "player", 25)
+    for _ in range(2):
+        assert await cashier.get_up(owner.table, "p", "c-p", request_id="l1") is None
+    await owner.end_round()
+    assert await cashier.get_up(owner.table, "p", "c-p", request_id="l1") is None
+    await cashier.get_up(owner.table, "p", reason="left")
+    assert await cashier.get_up(owner.table, "p", "c-p", request_id="l1") is None
+    assert await refusal_of(cashier.get_up(owner.table, "p", "c-p", request_id="l2")) == "NOT_SEATED"
+    await ledger.check_all([owner.table], ["p"])
+
+
+async def test_the_newest_leaves_are_known(tables: Tables, ledger: Ledger) -> None:
+    owner = await Owner.of_new_table(tables, ledger)
+    for number in range(REQUESTS_KEPT + 1):
+        await owner.seat("p")
+        assert (await tables.leave(owner.table, "p", "c-p", request_id=f"l{number}")).how == "gone"
+    before = await ledger.contents()
+    for number in range(1, REQUESTS_KEPT + 1):
+        assert await tables.leave(owner.table, "p", "c-p", request_id=f"l{number}") == Leaving("gone", 0, 0)
+    assert await refusal_of(tables.leave(owner.table, "p", "c-p", request_id="l0")) == "NOT_SEATED"
+    assert await ledger.contents() == before
+
+
+async def test_the_newest_buy_ins_are_known(wallets: Wallets, cashier: Cashier, tables: Tables, ledger: Ledger) -> None:
+    """Each under its own request, whatever came after it; accepted or refused, with the same amount or another."""
+    owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=1))
+    await wallets.create("p", "Pia", False, "abc", 10_000)
+    await owner.seat("other")
+    assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), "full", 5)) == "TABLE_FULL"
+    await tables.leave(owner.table, "other")
+    requests = [f"r{number}" for number in range(REQUESTS_KEPT - 1)]
+    for number, request_id in enumerate(requests):
+        assert (await cashier.sit_down(owner.table, sitter("p"), request_id, 10 + number)).is_seated
+    laid = sum(range(10, 10 + len(requests)))
+    before = await ledger.contents(":seats")
+    for number, request_id in enumerate(requests):
+        assert (await cashier.sit_down(owner.table, sitter("p"), request_id, 10 + number)).stack == laid
+        assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), request_id, 9)) == "REQUEST_REUSED"
+    assert await refusal_of(cashier.sit_down(owner.table, sitter("p"), "full", 5)) == "TABLE_FULL"
+    assert {key: value for key, value in (await ledger.contents(":seats")).items() if "{t:" not in key} == {
+        key: value for key, value in before.items() if "{t:" not in key
+    }
+    assert await cashier.balance("p") == 10_000 - laid
+    await cashier.sit_down(owner.table, sitter("p"), "one more", 1)
+    assert (await cashier.sit_down(owner.table, sitter("p"), "full", 5)).stack == laid + 6  # that one is forgotten
+    await ledger.check_all([owner.table], ["p"])
+
+
+async def test_stalled_and_reordered_buy_ins_count_once_each(
+    faulty: FaultyDriver, wallets: Wallets, tables: Tables, cashier: Cashier, ledger: Ledger
+) -> None:
+    """A request that stalls on its way arrives after others, and after its own repeat."""
+    owner = await Owner.of_new_table(tables, ledger)
+    await wallets.create("p", "Pia", False, "abc", 10_000)
+    stalled = Cashier(Tables(faulty), Wallets(faulty))
+    for number in range(4):
+        faulty.arm(Fault(0, "late"))
+        with pytest.raises(StoreAway):
+            await stalled.sit_down(owner.table, sitter("p"), f"r{number}", 100)
+    for number in (2, 0, 3, 1):
+        await cashier.sit_down(owner.table, sitter("p"), f"r{number}", 100)
+    await faulty.let_late_runs_through()
+    for number in (3, 1, 0, 2):
+        assert (await cashier.sit_down(owner.table, sitter("p"), f"r{number}", 100)).stack == 400
+    assert await cashier.balance("p") == 9_600
+    await ledger.check_all([owner.table], ["p"])
 
 
 # --- Any run of transfers and failures --------------------------------------------------------------------------------

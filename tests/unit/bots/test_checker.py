@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from client_sdk.bots import checker as checker_module
 from client_sdk.bots.checker import TableChecker
 from client_sdk.bots.findings import Kind
+from client_sdk.bots.table_sums import totals_found
 from client_sdk.game.tableau import Outcome, Side
 from client_sdk.game.variants import VARIANTS, Spot
 from client_sdk.protocol.messages import (
@@ -91,6 +92,15 @@ PLANTED: list[tuple[str, type[Any], Change, Kind]] = [
 def test_a_planted_error_is_found(what: str, kind: type[Any], change: Change, found: Kind) -> None:
     story = royal()
     assert found in kinds_of(story, with_error(story, kind, change))
+
+
+def test_more_on_a_spot_than_the_whole_table_takes_is_found() -> None:
+    rules = rules_of("royal", table_maximums={Spot.PLAYER: 600})
+    for amount, found in ((600, []), (601, [Kind.ROUND])):
+        closed = BettingClosed(
+            table=TABLE, seq=1, round=1, closed_at_ms=1, early=False, totals={Spot.PLAYER: amount}, bettors=2
+        )
+        assert [kind for kind, _ in totals_found(closed, rules)] == found
 
 
 def _other(outcome: Outcome) -> Outcome:

@@ -101,6 +101,23 @@ def test_a_refusal_is_compared_with_the_model(ledger: Ledger, act: Act, code: st
     assert ledger.is_sure
 
 
+@pytest.mark.parametrize(
+    ("act", "bounds", "found"),
+    [
+        (Place(PLAYER, 500), {}, [Kind.REFUSED]),
+        (Place(PLAYER, 500), {PLAYER: 100_000}, []),
+        (Place(PLAYER, 10_000), {PLAYER: 100_000}, []),  # the stack would not do either, but that is checked last
+        (Place(PLAYER, 123), {PLAYER: 100_000}, [Kind.REFUSED]),
+        (Clear(), {PLAYER: 100_000}, [Kind.REFUSED]),
+    ],
+)
+def test_a_full_table_may_refuse_what_the_model_takes(act: Act, bounds: dict[Spot, int], found: list[Kind]) -> None:
+    ledger = Ledger(TABLE, "bot", house_of(replace(RULES, table_maximums=bounds)), seat_of(STACK - 1), 0)
+    ledger.open_round(1)
+    assert kinds(ledger.refused(ledger.begin(act), "TABLE_MAXIMUM")) == found
+    assert (ledger.holding.stack, ledger.is_sure) == (STACK - 1, True)
+
+
 # --- settlement ---
 
 

@@ -1,7 +1,7 @@
 """Bets at a table: what each act does, every refusal in its order, and what holds after any run of acts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -162,6 +162,30 @@ def test_double_refuses_in_order() -> None:
     assert refusal_of(double, laid(((PLAYER, 10), (TIE, 26))), 0, LIMITS) is Refusal.ABOVE_MAXIMUM
     assert refusal_of(double, laid(((PLAYER, 50), (TIE, 25))), 74, LIMITS) is Refusal.INSUFFICIENT_STACK
     assert double(laid(((PLAYER, 50), (TIE, 25))), 75, LIMITS).sums == {PLAYER: 100, TIE: 50}
+
+
+BOUNDED = replace(LIMITS, table_maximums={PLAYER: 200})
+
+
+def test_the_bound_of_the_whole_table_comes_after_the_minimum_and_before_the_stack() -> None:
+    full = {PLAYER: 196, BANKER: 10**9}
+    assert refusal_of(place, EMPTY, 0, PLAYER, 5, BOUNDED, ROYAL, full) is Refusal.BELOW_MINIMUM
+    assert refusal_of(place, EMPTY, 0, PLAYER, 10, BOUNDED, ROYAL, full) is Refusal.TABLE_MAXIMUM
+    assert refusal_of(place, EMPTY, 0, BANKER, 10, BOUNDED, ROYAL, full) is Refusal.INSUFFICIENT_STACK
+    assert refusal_of(rebet, EMPTY, 0, {PLAYER: 9}, BOUNDED, ROYAL, full) is Refusal.BELOW_MINIMUM
+    assert refusal_of(rebet, EMPTY, 0, {BANKER: 10, PLAYER: 10}, BOUNDED, ROYAL, full) is Refusal.TABLE_MAXIMUM
+    assert refusal_of(double, laid(((PLAYER, 100),)), 0, BOUNDED, full) is Refusal.ABOVE_MAXIMUM
+    assert refusal_of(double, laid(((PLAYER, 10),)), 0, BOUNDED, full) is Refusal.TABLE_MAXIMUM
+    assert refusal_of(double, laid(((BANKER, 10),)), 0, BOUNDED, full) is Refusal.INSUFFICIENT_STACK
+
+
+def test_the_bound_of_the_whole_table_itself_is_taken() -> None:
+    totals = {PLAYER: 190}
+    assert place(EMPTY, 10, PLAYER, 10, BOUNDED, ROYAL, totals).total == 10
+    assert rebet(EMPTY, 10, {PLAYER: 10}, BOUNDED, ROYAL, totals).total == 10
+    assert double(laid(((PLAYER, 10),)), 10, BOUNDED, totals).total == 20
+    assert place(EMPTY, 10, PLAYER, 10, BOUNDED, ROYAL).total == 10  # the totals are not known
+    assert place(EMPTY, 10, PLAYER, 10, BOUNDED, ROYAL, {}).total == 10
 
 
 @pytest.mark.parametrize(("first", "second"), [(PLAYER, BANKER), (BANKER, PLAYER)])

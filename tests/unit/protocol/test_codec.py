@@ -45,6 +45,8 @@ REPLIES: Final = (
     messages.Watching,
     messages.Left,
     messages.Receipt,
+    messages.StatementPage,
+    messages.HistoryPage,
     messages.Pong,
     messages.Error,
 )
@@ -86,9 +88,9 @@ def values(kind: inspection.Type) -> st.SearchStrategy[Any]:
             return st.booleans()
         case inspection.NoneType():
             return st.none()
-        case inspection.IntType(gt=gt, ge=ge):
+        case inspection.IntType(gt=gt, ge=ge, le=le):
             least = -AMOUNT_MAX if gt is None and ge is None else ge if ge is not None else (gt or 0) + 1
-            return st.integers(least, AMOUNT_MAX)
+            return st.integers(least, AMOUNT_MAX if le is None else le)
         case inspection.StrType(pattern=str(pattern)):
             return st.from_regex(pattern)
         case inspection.StrType(max_length=most):

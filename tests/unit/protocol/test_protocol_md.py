@@ -40,6 +40,8 @@ REPLIES: Final[dict[str, type[msgspec.Struct]]] = {
     "`ok` to `watch` and `join`": messages.Watching,
     "`ok` to `leave` and `unwatch`": messages.Left,
     "`ok` to an act": messages.Receipt,
+    "`ok` to `statement`": messages.StatementPage,
+    "`ok` to `history`": messages.HistoryPage,
     "`ok` to `ping`": messages.Pong,
     "`error`": messages.Error,
 }
@@ -86,8 +88,10 @@ def notation(kind: inspection.Type) -> str:
             return "int"
         case inspection.IntType(gt=gt, ge=ge, le=messages.AMOUNT_MAX):
             return f"int >= {ge if ge is not None else (gt or 0) + 1}"
+        case inspection.IntType(ge=int(least), le=int(most)):
+            return f"int {least} to {most}"
         case inspection.StrType(pattern=str(pattern)):
-            ids = {"request_id": messages.RequestId, "table_id": messages.TableId}
+            ids = {"request_id": messages.RequestId, "table_id": messages.TableId, "line_id": messages.LineId}
             return next(name for name, form in ids.items() if form.__metadata__[0].pattern == pattern)  # type: ignore[attr-defined]
         case inspection.StrType(max_length=most):
             return "text" if most is None else f"text <= {most}"
@@ -117,8 +121,10 @@ def written(kind: type[msgspec.Struct], label: str, *, with_default: bool) -> li
     """The rows that the page must have for a struct, without the meanings."""
     found = []
     for field in own_fields(kind):
-        default = [""] if field.required else [f"`{json.dumps(field.default)}`"]
-        found.append([label, f"`{field.name}`", f"`{notation(field.type)}`", *(default if with_default else [])])
+        row = [label, f"`{field.name}`", f"`{notation(field.type)}`"]
+        if with_default:
+            row.append("" if field.required else f"`{json.dumps(field.default)}`")
+        found.append(row)
         label = ""
     return found or [[label, "", "", *([""] if with_default else [])]]
 
@@ -206,10 +212,16 @@ def test_close_codes() -> None:
     ]
 
 
-def acts_max() -> int:
-    found = re.search(r"^local ACTS_MAX = (\d+)", ACTS_LUA, re.MULTILINE)
+def lua_limit(script: str, name: str) -> int:
+    """A limit that a script names."""
+    source = (ROOT / "server" / "store" / "lua" / f"{script}.lua").read_text()
+    found = re.search(rf"^local {name} = (\d+)", source, re.MULTILINE)
     assert found is not None
     return int(found[1])
+
+
+def acts_max() -> int:
+    return lua_limit("acts", "ACTS_MAX")
 
 
 def test_limits() -> None:
@@ -223,8 +235,12 @@ def test_limits() -> None:
         "characters of a name": auth.NAME_CHARS_MAX,
         "tables that one connection follows": connection.TABLES_FOLLOWED_MAX,
         "tables in a page of the lobby": tables.TABLES_PAGE_MAX,
+        "lines of a patron's statement that are kept, about": lua_limit("_wallet", "LEDGER_MAX"),
+        "rounds of a patron's history that are kept, about": lua_limit("_wallet", "ROUNDS_MAX"),
         "acts of one connection under way": connection.ACTS_IN_FLIGHT_MAX,
         "acts of one patron in one round of a table": acts_max(),
+        "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
+        "leaves of one patron at a table whose ids are kept": lua_limit("leave", "LEAVES_KEPT"),
         "ms without a new seat before betting may close early": dealer.NEW_SEAT_MS,
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
         "rounds without a bet until a seat is freed": dealer.IDLE_ROUNDS,
@@ -253,6 +269,10 @@ def test_limits() -> None:
         (r"in the last (\d+) seconds", dealer.NEW_SEAT_MS // 1000),
         (r"sent up to (\d+) ms before it", machine.LEAD_MS_MAX),
         (r"A patron has (\d+) acts in a round", acts_max()),
+        (r"Some ([\d,]+) lines of a patron are kept", lua_limit("_wallet", "LEDGER_MAX")),
+        (r"Some ([\d,]+) rounds of a patron are kept", lua_limit("_wallet", "ROUNDS_MAX")),
+        (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
+        (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
         (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),
         (r"more than ([\d,]+) bytes wait", outlet.OUTBOX_BYTES_MAX),
         (r"has not within (\d+) seconds", hub.DRAIN_MS_MAX // 1000),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from client_sdk.game.cards import Card, parse_cards
 from client_sdk.game.fairness import commitment
+from client_sdk.game.seals import FIRST_SEAL
 from client_sdk.game.shoe import BURNED_MAX, CUT_CARD_MIN, Shoe
 from client_sdk.game.tableau import Outcome, Side
 from client_sdk.game.variants import VARIANTS, Spot
@@ -97,7 +98,16 @@ def test_a_round_of_six_cards_event_by_event() -> None:
             banker_natural=False,
             show_at_ms=shown[6],
         ),
-        RoundSettled(table=TABLE, round=1, seq=11, paid=20, settled=1, next_at_ms=shown[6] + 4_000),
+        RoundSettled(
+            table=TABLE,
+            round=1,
+            seq=11,
+            paid=20,
+            settled=1,
+            next_at_ms=shown[6] + 4_000,
+            seal=FIRST_SEAL.digest,
+            sealed_to=0,
+        ),
         ShoeEnded(table=TABLE, shoe=1, seq=12, rounds=1, secret="", reason="dealt"),
     ]
     assert walk.now_ms == shown[6] - machine.LEAD_MS_MAX, "each step is taken a little before it is shown"
@@ -171,8 +181,8 @@ STEPS: dict[Step, StepOn] = {
     Step.BURN_CARDS: lambda state: machine.burn_cards(state, TABLE, RULES, FULL, START_MS),
     Step.DEAL_CARD: lambda state: machine.deal_card(state, TABLE, RULES, NATURALS, START_MS),
     Step.DECLARE_OUTCOME: lambda state: machine.declare_outcome(state, TABLE, RULES, START_MS),
-    Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0),
-    Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE),
+    Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0, FIRST_SEAL),
+    Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE, FIRST_SEAL),
 }
 # What each step needs beside its phase, so that the phase alone decides.
 FIT: dict[Step, dict[str, Any]] = {
@@ -395,7 +405,7 @@ def test_a_round_begins_with_nothing_of_the_one_before() -> None:
 def test_the_next_round_does_not_wait_for_an_instant_in_the_past() -> None:
     state = at(Phase.SETTLING, outcome=Outcome.TIE, shown_at_ms=START_MS)
     late_ms = START_MS + 60_000
-    change = machine.finish_round(state, TABLE, rules_of("red-lounge", result_ms=4_000), late_ms, 0, 0)
+    change = machine.finish_round(state, TABLE, rules_of("red-lounge", result_ms=4_000), late_ms, 0, 0, FIRST_SEAL)
     assert change.state.next_at_ms == late_ms
     assert isinstance(change.events[0], RoundSettled)
     assert change.events[0].next_at_ms == late_ms

@@ -94,12 +94,12 @@ class Walk:
             case Step.DECLARE_OUTCOME:
                 self.take(machine.declare_outcome(state, TABLE, rules, self.now_ms))
             case Step.FINISH_ROUND:
-                self.take(machine.finish_round(state, TABLE, rules, self.now_ms, 20, 1))
+                self.take(machine.finish_round(state, TABLE, rules, self.now_ms, 20, 1, state.seal))
                 self.shoe = self.shoe if self.state.has_shoe else None
             case Step.OPEN_BETTING if is_seated:
                 self.open_round()
             case Step.OPEN_BETTING:
-                self.take(machine.fall_idle(state, TABLE))
+                self.take(machine.fall_idle(state, TABLE, state.seal))
             case other:
                 raise AssertionError(f"{other} is never announced")
 

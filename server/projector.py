@@ -1,0 +1,117 @@
+"""Copies what is sealed of a table's ledger into the ledgers of its patrons, and trims what nobody needs any more.
+
+One at each table that this node deals, beside the dealer and never in its way. The table keeps the number up to which
+all patrons have their copies; it moves on only after every append behind it was answered, so whoever owns the table
+next begins there, and what comes twice is dropped in the wallet's slot (`project.lua`).
+"""
+
+import asyncio
+import logging
+import random
+from itertools import islice
+from typing import Final, Self
+
+from server.ledger.copies import Copy, copies_of
+from server.ledger.entries import BadEntry, Entry, unpack_entry
+from server.store.errors import Fenced, StoreError
+from server.store.ledgers import Ledgers, Marks
+from server.store.tables import Lease
+
+log = logging.getLogger(__name__)
+
+BATCH_ENTRIES_MAX: Final = 5_000
+"""Entries that are copied together, so that a patron with many acts in a round costs one call."""
+APPENDS_AT_ONCE: Final = 8
+"""Calls under way, of the many that the tables of one store share."""
+RETRY_MS: Final = (200, 600)
+LEDGER_LARGE: Final = 1_000_000
+"""So many entries at one table (some hundred megabytes of the store's memory) are worth a warning, and again each time
+that they have doubled: nobody consumes the ledger, or a consumer has stopped."""
+
+
+class Projector:
+    """The projector of one table for the length of a lease; `sealed` is set when there is something to do."""
+
+    def __init__(self, table: str, lease: Lease, ledgers: Ledgers, sealed: asyncio.Event) -> None:
+        self._table = table
+        self._lease = lease
+        self._ledgers = ledgers
+        self._sealed = sealed
+        self._warn_at = LEDGER_LARGE
+        self._task: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Projector {self._table} epoch={self._lease.epoch}>"
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._work(), name=f"projector {self._table}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None, "it was entered"
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _work(self) -> None:
+        """Work whenever there is a new seal, and after a failure again, until the lease is lost."""
+        while True:
+            self._sealed.clear()
+            try:
+                await self.project()
+                await self._trim()
+            except Fenced:
+                return
+            except StoreError as error:
+                log.warning(
+                    "projector_waits", extra={"table": self._table, "reason": f"{type(error).__name__} {error}"}
+                )
+            except Exception:
+                log.exception("projector_failed", extra={"table": self._table})
+            else:
+                await self._sealed.wait()
+                continue
+            await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
+
+    async def project(self) -> None:
+        """Copy everything that is sealed by now. Raises `StoreError`."""
+        marks = await self._ledgers.marks(self._table)
+        batch: list[tuple[int, bytes]] = []
+        async for entry in self._ledgers.entries_after(self._table, marks.projected_to, marks.seal.sealed_to):
+            batch.append(entry)
+            if len(batch) == BATCH_ENTRIES_MAX:
+                await self._copy(batch, marks)
+                batch = []
+        if batch:
+            await self._copy(batch, marks)
+
+    async def _copy(self, batch: list[tuple[int, bytes]], marks: Marks) -> None:
+        copies: dict[str, list[Copy]] = {}
+        number, at_ms = 0, 0
+        for number, packed in batch:
+            entry = self._read(number, packed)
+            if entry is not None:
+                at_ms = entry.at_ms
+                for patron, copy in copies_of(self._table, number, entry):
+                    copies.setdefault(patron, []).append(copy)
+        waiting = iter(copies.items())
+        while some := list(islice(waiting, APPENDS_AT_ONCE)):
+            appends = (self._ledgers.project(patron, self._table, marks, mine) for patron, mine in some)
+            for answer in await asyncio.gather(*appends, return_exceptions=True):
+                if isinstance(answer, BaseException):
+                    raise answer
+        await self._ledgers.move_projected(self._table, self._lease, number, at_ms)
+
+    def _read(self, number: int, packed: bytes) -> Entry | None:
+        """Read an entry; one that somebody has damaged holds nobody else's up."""
+        try:
+            return unpack_entry(packed)
+        except BadEntry:
+            log.error("ledger_entry_unreadable", extra={"table": self._table, "number": number})
+            return None
+
+    async def _trim(self) -> None:
+        entries = await self._ledgers.trim(self._table, self._lease)
+        if entries >= self._warn_at:
+            log.warning("ledger_large", extra={"table": self._table, "entries": entries})
+            while self._warn_at <= entries:
+                self._warn_at *= 2

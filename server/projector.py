@@ -19,10 +19,12 @@ from server.store.tables import Lease
 
 log = logging.getLogger(__name__)
 
-BATCH_ENTRIES_MAX: Final = 5_000
-"""Entries that are copied together, so that a patron with many acts in a round costs one call."""
-APPENDS_AT_ONCE: Final = 8
-"""Calls under way, of the many that the tables of one store share."""
+BATCH_COPIES_MAX: Final = 20_000
+"""Copies that are made together (some megabytes), so that a patron with several acts in a round costs one call."""
+PATRONS_AT_ONCE: Final = 64
+"""Calls that go to the store together: it is busy with them for two or three milliseconds, which others can wait."""
+COPIES_AT_ONCE: Final = 200
+"""Copies made in a row, about a millisecond; then the node's other work has its turn."""
 RETRY_MS: Final = (200, 600)
 LEDGER_LARGE: Final = 1_000_000
 """So many entries at one table (some hundred megabytes of the store's memory) are worth a warning, and again each time
@@ -75,31 +77,34 @@ class Projector:
     async def project(self) -> None:
         """Copy everything that is sealed by now. Raises `StoreError`."""
         marks = await self._ledgers.marks(self._table)
-        batch: list[tuple[int, bytes]] = []
-        async for entry in self._ledgers.entries_after(self._table, marks.projected_to, marks.seal.sealed_to):
-            batch.append(entry)
-            if len(batch) == BATCH_ENTRIES_MAX:
-                await self._copy(batch, marks)
-                batch = []
-        if batch:
-            await self._copy(batch, marks)
-
-    async def _copy(self, batch: list[tuple[int, bytes]], marks: Marks) -> None:
-        copies: dict[str, list[Copy]] = {}
-        number, at_ms = 0, 0
-        for number, packed in batch:
+        batch = _Batch()
+        async for number, packed in self._ledgers.entries_after(self._table, marks.projected_to, marks.seal.sealed_to):
             entry = self._read(number, packed)
+            batch.number = number
             if entry is not None:
-                at_ms = entry.at_ms
-                for patron, copy in copies_of(self._table, number, entry):
-                    copies.setdefault(patron, []).append(copy)
-        waiting = iter(copies.items())
-        while some := list(islice(waiting, APPENDS_AT_ONCE)):
-            appends = (self._ledgers.project(patron, self._table, marks, mine) for patron, mine in some)
-            for answer in await asyncio.gather(*appends, return_exceptions=True):
-                if isinstance(answer, BaseException):
-                    raise answer
-        await self._ledgers.move_projected(self._table, self._lease, number, at_ms)
+                batch.at_ms = entry.at_ms
+                await self._add(batch, number, entry)
+            if batch.count >= BATCH_COPIES_MAX:
+                await self._send(batch, marks)
+                batch = _Batch()
+        if batch.number:
+            await self._send(batch, marks)
+
+    async def _add(self, batch: "_Batch", number: int, entry: Entry) -> None:
+        for patron, copy in copies_of(self._table, number, entry):
+            batch.copies.setdefault(patron, []).append(copy)
+            batch.count += 1
+            if batch.count % COPIES_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    async def _send(self, batch: "_Batch", marks: Marks) -> None:
+        """Append the copies; the table's mark moves when all were answered."""
+        waiting, lost = iter(batch.copies.items()), 0
+        while some := list(islice(waiting, PATRONS_AT_ONCE)):
+            lost += await self._ledgers.project(self._table, marks, some)
+        if lost:
+            log.warning("patrons_without_wallet", extra={"table": self._table, "patrons": lost})
+        await self._ledgers.move_projected(self._table, self._lease, batch.number, batch.at_ms)
 
     def _read(self, number: int, packed: bytes) -> Entry | None:
         """Read an entry; one that somebody has damaged holds nobody else's up."""
@@ -115,3 +120,13 @@ class Projector:
             log.warning("ledger_large", extra={"table": self._table, "entries": entries})
             while self._warn_at <= entries:
                 self._warn_at *= 2
+
+
+class _Batch:
+    """Copies by patron, and the last entry they come from."""
+
+    def __init__(self) -> None:
+        self.copies: dict[str, list[Copy]] = {}
+        self.count = 0
+        self.number = 0
+        self.at_ms = 0

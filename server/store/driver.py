@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 from redis.asyncio import Redis
@@ -45,6 +45,7 @@ REDIRECTS_MAX: Final = 8
 TRY_AGAIN_MS: Final = 50
 Word = str | bytes | int
 Answer = list[Any]
+Outcome: TypeAlias = "Answer | Refused | None"
 
 _LUA: Final = files("server.store") / "lua"
 
@@ -154,6 +155,45 @@ class Driver:
             await self._look_if_stale()
             for client in self._shards.clients():
                 yield await self._send_to(client, "", command, is_asking=False, confirmed=False)
+
+    async def run_many(self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Word]]]) -> list[Outcome]:
+        """Run a script that may be repeated for many keys, those of one server in one go; an outcome for each.
+
+        For work in bulk: what one call costs beside its script is shared. Raises what `run` raises, but `Refused` is an
+        outcome; some of the calls may have been done then.
+        """
+        by_client: dict[Redis, list[int]] = {}
+        for place, (keys, _) in enumerate(calls):
+            by_client.setdefault(await self.client_of(keys[0]), []).append(place)
+        found: list[Outcome] = [None] * len(calls)
+        for client, places in by_client.items():
+            answers = await self._run_on(client, script, [calls[place] for place in places])
+            for place, answer in zip(places, answers, strict=True):
+                keys, args = calls[place]
+                try:  # what the server did not take as it was (a script it did not know, a moved slot) is run by itself
+                    found[place] = await self.run(script, keys, args) if answer is None else _checked(answer)
+                except Refused as refused:
+                    found[place] = refused
+        return found
+
+    async def _run_on(
+        self, client: Redis, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Word]]]
+    ) -> list[Answer | None]:
+        """Send calls to one server in one pipeline; None for each that it answered with an error."""
+        replicas = self._confirm_replicas if script.moves_money else 0
+        async with self._translated(), self._place_on(client), client.pipeline(transaction=False) as pipeline:
+            for keys, args in calls:
+                pipeline.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+            if replicas:  # the written key makes WAIT count for repeats too, as in `_send_to`
+                pipeline.execute_command("SET", confirmation_key(calls[-1][0][0]), 1, "PX", CONFIRMATION_KEY_MS)
+                pipeline.execute_command("WAIT", replicas, CONFIRM_TIMEOUT_MS)
+            answers = await pipeline.execute(raise_on_error=False)
+        if replicas:
+            confirmed = answers.pop()
+            answers.pop()
+            if isinstance(confirmed, Exception) or int(confirmed) < replicas:
+                raise Unconfirmed(f"{confirmed} of {replicas} replicas")
+        return [None if isinstance(answer, Exception) else answer for answer in answers]
 
     async def scan(self, pattern: str, count: int) -> AsyncIterator[str]:
         """List the keys that match, on every server; a key may come more than once. Raises `StoreAway`."""

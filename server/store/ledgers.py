@@ -98,16 +98,17 @@ class Ledgers:
 
     # --- a patron's ledger --------------------------------------------------------------------------------------------
 
-    async def project(self, patron: str, table: str, marks: Marks, copies: Sequence[Copy]) -> bool:
-        """Copy a table's entries into a patron's ledger, each once; false where there is no such wallet."""
-        flat = (value for copy in copies for value in copy)
-        try:
-            await self._driver.run(
-                _PROJECT, keys.wallet_keys(patron), (table, marks.forgotten_at_ms, marks.forgotten_to, *flat)
+    async def project(self, table: str, marks: Marks, copies: Sequence[tuple[str, Sequence[Copy]]]) -> int:
+        """Copy a table's entries into the ledgers of its patrons, each once; returns how many patrons have no wallet
+        for them."""
+        calls = [
+            (
+                keys.wallet_keys(patron),
+                (table, marks.forgotten_at_ms, marks.forgotten_to, *(value for copy in mine for value in copy)),
             )
-        except Refused:
-            return False
-        return True
+            for patron, mine in copies
+        ]
+        return sum(isinstance(outcome, Refused) for outcome in await self._driver.run_many(_PROJECT, calls))
 
     async def lines_after(self, patron: str, number: int, last: int | None = None) -> AsyncIterator[tuple[int, bytes]]:
         """Read a patron's ledger in order, page by page, as `entries_after` reads a table's."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from server.store.driver import Answer, Driver, Script
-from server.store.errors import StoreAway, StoreError
+from server.store.driver import Answer, Driver, Outcome, Script
+from server.store.errors import Refused, StoreAway, StoreError
 
 Mode = Literal["before", "after", "late"]
 
@@ -41,6 +41,18 @@ class FaultyDriver(Driver):
         elif fault.mode == "late":
             self._late.append((script, keys, args))
         raise StoreAway(f"{fault.mode} {script.name}")
+
+    async def run_many(
+        self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[str | bytes | int]]]
+    ) -> list[Outcome]:
+        """One after another, so that each can be the one that fails."""
+        found: list[Outcome] = []
+        for keys, args in calls:
+            try:
+                found.append(await self.run(script, keys, args))
+            except Refused as refused:
+                found.append(refused)
+        return found
 
     async def let_late_runs_through(self) -> None:
         """What was held up on the way arrives now, in any case after what came later."""

@@ -132,6 +132,36 @@ async def test_a_refusal_carries_its_details(driver: Driver, script_of: Callable
 # --- A store that does not answer -------------------------------------------------------------------------------------
 
 
+async def test_many_calls_have_an_outcome_each_in_their_order(
+    driver: Driver, raw: Redis, script_of: Callable[[str], Script]
+) -> None:
+    """Also where the store has forgotten the script: then each is run by itself, once."""
+    script = script_of(
+        "redis.call('INCRBY', KEYS[1], ARGV[1]) "
+        "if ARGV[1] == '3' then return {'NO', 3} end return {'ok', tonumber(redis.call('GET', KEYS[1]))}"
+    )
+    names = [fresh_id("many") for _ in range(200)]
+    calls = [((name,), (number % 5,)) for number, name in enumerate(names)]
+    for round_number in (1, 2, 3):
+        await raw.script_flush()
+        outcomes = await driver.run_many(script, calls)
+        for number, outcome in enumerate(outcomes):
+            if number % 5 == 3:
+                assert isinstance(outcome, Refused)
+                assert (outcome.code, outcome.details) == ("NO", (3,))
+            else:
+                assert outcome == [b"ok", number % 5 * round_number]
+    assert await driver.run_many(script, []) == []
+
+
+async def test_many_calls_fail_as_one_would(tmp_path: Path, driver: Driver, script_of: Callable[[str], Script]) -> None:
+    with pytest.raises(StoreRefused):
+        await driver.run_many(script_of("return redis.call('NOSUCH')"), [((fresh_id("k"),), ())])
+    async with Driver(f"unix://{tmp_path}/nowhere.sock") as nowhere:
+        with pytest.raises(StoreAway):
+            await nowhere.run_many(script_of("return {'ok'}"), [(("k",), ())])
+
+
 @contextmanager
 def stopped(valkey: EmbeddedValkey) -> Iterator[None]:
     """Valkey stands still for the length of the block."""

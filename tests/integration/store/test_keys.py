@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from server.cashier import Cashier, Sitter
+from server.projector import Projector
 from server.store import keys
 from server.store.driver import Driver
+from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.tables import Tables
 from server.store.wallets import Wallets
@@ -56,6 +58,11 @@ def test_everything_of_a_table_or_wallet_lies_in_one_slot(table: str, patron: st
     names = [*keys.table_keys(table), keys.bus_channel(table), keys.events_key(table), keys.bets_key(table)]
     assert len({hash_tag(name) for name in names}) == 1
     assert len({key_slot(name.encode()) for name in names}) == 1
+    assert {keys.ledger_key(table), keys.consumers_key(table)} <= set(keys.table_keys(table))
+    own = keys.wallet_keys(patron)
+    assert len(set(own)) == len(own)
+    assert {hash_tag(name) for name in own} == {hash_tag(own[0])}
+    assert {keys.patron_ledger_key(patron), keys.patron_rounds_key(patron), keys.operations_key(patron)} < set(own)
     wallet = keys.wallet_key(patron)
     assert hash_tag(wallet) == wallet.removeprefix("punto:").strip("{}")
     assert unquote(hash_tag(wallet)) == f"w:{patron}"
@@ -68,9 +75,9 @@ def test_everything_of_a_table_or_wallet_lies_in_one_slot(table: str, patron: st
 def test_no_two_ids_share_a_key(ids: list[str]) -> None:
     for one, other in combinations(ids, 2):
         assert not {*keys.table_keys(one), keys.bus_channel(one)} & {*keys.table_keys(other), keys.bus_channel(other)}
-        assert keys.wallet_key(one) != keys.wallet_key(other)
+        assert not set(keys.wallet_keys(one)) & set(keys.wallet_keys(other))
     named = {name for each in ids for name in (*keys.table_keys(each), keys.bus_channel(each))}
-    assert not named & {keys.wallet_key(each) for each in ids}
+    assert not named & {name for each in ids for name in keys.wallet_keys(each)}
     assert not named & {keys.TABLES, keys.NODES}
 
 
@@ -126,7 +133,8 @@ async def test_scripts_touch_only_the_keys_that_they_declare(
                 assert len({key_slot(each.encode()) for each in (*declared, *names)}) == 1
     parts = {key.rpartition("}")[2] for key in touched}
     assert parts >= {"", ":events", ":stacks", ":bets", ":requests:0", ":requests:1", ":transfers", ":outgoing", ":bus"}
-    assert len(scripts) >= 24
+    assert parts >= {":ledger", ":consumers", ":rounds"}
+    assert len(scripts) >= 29
 
 
 @asynccontextmanager
@@ -172,5 +180,10 @@ async def _use_every_verb(driver: Driver, tables: Tables, wallets: Wallets, cash
     await tables.adopt_store(owner.table, owner.lease, "run-2", "inc-2", rollback=True)
     await tables.leave(owner.table, "p")
     await cashier.carry_all_home(owner.table)
+    ledgers = Ledgers(driver)
+    await ledgers.open_consumer(owner.table, "books")
+    await Projector(owner.table, owner.lease, ledgers, asyncio.Event()).project()
+    await ledgers.move_consumer(owner.table, "books", owner.state.seal.sealed_to)
+    await ledgers.trim(owner.table, owner.lease)
     await tables.release(owner.table, owner.lease)
     await ledger.check_all([owner.table], ["p"])

@@ -508,7 +508,7 @@ async def test_a_patrons_ledger_is_bounded(ledgers: Ledgers, owner: Owner, ledge
     marks = await ledgers.marks(owner.table)
     for start in range(1, 12_001, 1_000):
         copies = [Copy(number, b"line %d" % number, b"played") for number in range(start, start + 1_000)]
-        assert await ledgers.project("ann", owner.table, marks, copies)
+        assert await ledgers.project(owner.table, marks, [("ann", copies)]) == 0
     lines = await ledger.raw.xlen(keys.patron_ledger_key("ann"))
     rounds = await ledger.raw.xlen(keys.patron_rounds_key("ann"))
     assert 10_000 <= lines < 10_200

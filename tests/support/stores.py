@@ -4,8 +4,8 @@ Sentinels, a cluster. `store.url` is the flag's value; the rest is what an opera
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, cast
 
@@ -196,3 +196,13 @@ KINDS: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Store]]] = {
     "sentinel": SentinelStore,
     "cluster": ClusterStore,
 }
+
+
+@asynccontextmanager
+async def running_store(store: Store) -> AsyncIterator[Store]:
+    """A store for the length of a block."""
+    await store.start()
+    try:
+        yield store
+    finally:
+        store.stop()

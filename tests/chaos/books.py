@@ -38,7 +38,7 @@ async def _read_server(server: ValkeyServer, hashes: dict[str, Hash], streams: d
             if kind == b"hash":
                 found = await run(admin, "HGETALL", name)
                 hashes[key] = {field.decode(): value for field, value in found.items()}
-            elif kind == b"stream":
+            elif kind == b"stream" and key.endswith(":events"):
                 entries = await run(admin, "XRANGE", name, "-", "+")
                 streams[key.removesuffix(":events")] = {
                     int(entry.split(b"-")[0]): msgpack.unpackb(fields[b"event"]) for entry, fields in entries

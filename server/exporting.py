@@ -16,12 +16,13 @@ from server.store.ledgers import Ledgers
 
 
 class Exported(NamedTuple):
-    """What one run took of one table: entries from `first` (None: nothing new was sealed) up to the seal. `missing`
-    entries are not in the store; where `first` is the consumer's first they were trimmed before it came."""
+    """What one run took of one table: entries from `first` (None: nothing new was sealed) up to the seal. `trimmed`
+    entries were gone before this consumer came; `missing` ones should be in the store and are not."""
 
     table: str
     first: int | None
     seal: Seal
+    trimmed: int
     missing: int
 
 
@@ -53,11 +54,14 @@ async def export_table(ledgers: Ledgers, table: str, consumer: str, output: Outp
     """Write what was sealed since the consumer's last run, and note it. Raises `StoreError`, OSError."""
     after = await ledgers.open_consumer(table, consumer)
     seal = (await ledgers.marks(table)).seal
-    first, last, missing = None, after, 0
+    first: int | None = None
+    last, trimmed, missing = after, 0, 0
     async for number, packed in ledgers.entries_after(table, after, seal.sealed_to):
         if first is None:
             first = number
             output.write(head_row(table, consumer, number - 1))
+            trimmed = first - 1 if after == 0 else 0
+            last += trimmed
         missing += number - last - 1
         last = number
         for row in rows_of(table, number, packed):
@@ -67,4 +71,6 @@ async def export_table(ledgers: Ledgers, table: str, consumer: str, output: Outp
         output.sync()
     if seal.sealed_to > after:
         await ledgers.move_consumer(table, consumer, seal.sealed_to)
-    return Exported(table, first, seal, missing + seal.sealed_to - last)
+    if first is None and after == 0:
+        trimmed = last = seal.sealed_to
+    return Exported(table, first, seal, trimmed, missing + seal.sealed_to - last)

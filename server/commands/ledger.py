@@ -123,7 +123,9 @@ def _as_text(exported: Exported) -> str:
         told += "nothing new"
     else:
         told += f"entries {exported.first} to {exported.seal.sealed_to}, seal {exported.seal.digest}"
-    return told + (f"; {exported.missing} entries were not there" if exported.missing else "")
+    if exported.trimmed:
+        told += f"; {exported.trimmed} entries were trimmed before"
+    return told + (f"; {exported.missing} ENTRIES ARE MISSING" if exported.missing else "")
 
 
 def _check_as_text(table: TableCheck) -> str:

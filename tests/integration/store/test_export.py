@@ -163,6 +163,14 @@ async def test_nothing_is_noted_that_could_not_be_synced(
     assert_whole(tmp_path / "books", owner)
 
 
+async def test_what_is_missing_is_told(ledgers: Ledgers, owner: Owner, tmp_path: Path, ledger: Ledger) -> None:
+    await play(owner, 2)
+    await ledger.raw.execute_command("XDEL", f"{owner.key}:ledger", "3-0", "4-0", f"{owner.state.seal.sealed_to}-0")
+    exported = await export(ledgers, owner, tmp_path / "books")
+    assert (exported.first, exported.trimmed, exported.missing) == (1, 0, 3)
+    assert "entries 3 to 4 are missing" in checked(tmp_path / "books").faults[0]
+
+
 async def test_what_was_trimmed_before_a_consumer_came_is_told(ledgers: Ledgers, owner: Owner, tmp_path: Path) -> None:
     await ledgers.open_consumer(owner.table, "early")
     await play(owner, 60)
@@ -172,7 +180,8 @@ async def test_what_was_trimmed_before_a_consumer_came_is_told(ledgers: Ledgers,
     await keeper._trim()
     exported = await export(ledgers, owner, tmp_path / "late", consumer="late")
     assert exported.first is not None
-    assert exported.missing == exported.first - 1 > 100
+    assert (exported.trimmed, exported.missing) == (exported.first - 1, 0)
+    assert exported.trimmed > 100
     assert_whole(tmp_path / "late", owner, exported.first)
     assert_whole(tmp_path / "early", owner)
     assert await ledgers.consumers(owner.table) == {"early": exported.seal.sealed_to, "late": exported.seal.sealed_to}

@@ -7,7 +7,7 @@ PYTHON ?=
 ARGS ?=
 URL ?= ws://127.0.0.1:8765
 DATA ?= data
-WORKERS ?= 4
+WORKERS ?= 3
 STORE ?=
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
 STAMP := .venv/.installed
@@ -33,7 +33,10 @@ test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests, ST
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
-	@PUNTO_TEST_STORE='$(STORE)' .venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+	@export PUNTO_TEST_STORE='$(STORE)'; \
+	.venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS) || { [ $$? = 1 ] && \
+	echo "Tests with times in them share the cores: what failed is run once more alone, and has to pass." && \
+	.venv/bin/pytest --quiet --last-failed --last-failed-no-failures none $(ARGS); }
 
 chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (ARGS="--short", "--seed N", "--list")
 	@exec .venv/bin/python -m tests.chaos $(ARGS)

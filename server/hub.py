@@ -199,10 +199,7 @@ class Hub:
                 for table in list(self._feeds):
                     await self._subscription.add(table)
                 for feed in list(self._feeds.values()):
-                    await self._repair(feed)
-                    view = (await self._tables.view(feed.table, None, 0)).view
-                    is_decided = view.phase == "settling" and view.seq <= feed.seq
-                    await self._catch_up_seats(feed, view.round if is_decided else view.round - 1)
+                    await self._catch_up(feed)
             except StoreError:
                 continue
             log.info("bus_found", extra={"tables": len(self._feeds)})
@@ -316,6 +313,15 @@ class Hub:
             view = (await self._tables.view(feed.table)).view
             log.warning("feed_restarted", extra={"table": feed.table, "seq": view.seq})
             feed.reset(view.incarnation, view.seq)
+
+    async def _catch_up(self, feed: Feed) -> None:
+        """Bring a feed level with the store, and then its seats. Raises `StoreError`."""
+        for _ in range(LAG_PAGES_MAX):
+            await self._repair(feed)
+            view = (await self._tables.view(feed.table, None, 0)).view
+            if feed.is_level(view.incarnation, view.seq):  # else more was committed meanwhile
+                await self._catch_up_seats(feed, view.round if view.phase == "settling" else view.round - 1)
+                return
 
     async def _catch_up_seats(self, feed: Feed, settled_round: int) -> None:
         """Tell every seat here what was for it alone and may be lost, since the stream does not hold it: its results

@@ -303,13 +303,13 @@ class Dealer:
                 await self._between_rounds()
 
     async def _look_where_it_lies(self) -> None:
-        """Claim again where the table's server was replaced, even if no call of ours failed over it. Raises
-        `OutOfStep`."""
+        """Notice that another server holds the table now, even if no call of ours failed over it: it was moved, or a
+        replica took over."""
         places_seen = self._at.driver.places_seen
         if places_seen != self._places_seen:
-            if await self._at.nodes.run_id_of(self.table) != self._now.run_id:
-                raise OutOfStep("another server holds the table")
             self._places_seen = places_seen
+            await self._notice_rollback()
+            await self._answer_rollback()
 
     async def _is_time_for(self, due: Due | None) -> bool:
         """Wait until a step is due, keeping the lease alive and the crowd told; false where the table may be left

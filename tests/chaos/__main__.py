@@ -1,21 +1,26 @@
 """`python -m tests.chaos`: break a house on purpose and measure how it comes out of it; exit 1 where it did not.
 
-The seed is printed; `--seed` repeats the schedule of faults: which node, which table, when in a round.
+The seed is printed; `--seed` repeats the schedule of faults: the owner of which table, how long after its round began.
+Which node that is follows from names that nodes draw at their start.
 """
 
 import argparse
 import asyncio
 import secrets
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from tests.chaos.report import heading, row, troubles, write_json
 from tests.chaos.runner import Report, play_all
 from tests.chaos.scenario import Scenario
 from tests.chaos.scenarios import SCENARIOS
 from tests.support.stores import KINDS
+
+INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,13 +43,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.patrons:
         chosen = [replace(scenario, patrons=(args.patrons, args.patrons)) for scenario in chosen]
     print(f"seed {args.seed}\n{heading()}", flush=True)
-    reports = asyncio.run(_play(chosen, args))
+    try:
+        reports = asyncio.run(_play(chosen, args))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        return INTERRUPTED
     if args.json is not None:
         write_json(args.json, args.seed, reports)
     return 0 if all(report.is_clean for report in reports) else 1
 
 
 async def _play(chosen: Sequence[Scenario], args: argparse.Namespace) -> list[Report]:
+    playing = asyncio.current_task()
+    assert playing is not None, "a coroutine runs in a task"
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, playing.cancel)  # nodes and stores are ended then too
     reports = []
     async for report in play_all(chosen, args.seed, is_short=args.short, is_noisy=args.verbose):
         reports.append(report)

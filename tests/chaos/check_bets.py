@@ -24,6 +24,12 @@ class _Ended(NamedTuple):
     settled: int
 
 
+class _News(NamedTuple):
+    at_ms: float
+    incarnation: str
+    lines: Message
+
+
 @dataclass(slots=True)
 class _Stake:
     """What one patron had in one round. `is_sure`: every act of the round was answered."""
@@ -31,10 +37,23 @@ class _Stake:
     bets: Bets = field(default_factory=dict)
     is_sure: bool = True
     accepted_at_ms: int = -1
-    told: list[tuple[str, Message]] = field(default_factory=list)
-    """Results as private events told them, with the incarnation; the newest counts."""
-    seat: Message | None = None
-    """The same as a seat in a reply told them."""
+    told: list[str] = field(default_factory=list)
+    """The incarnation of each private event that told results."""
+    news: list[_News] = field(default_factory=list)
+    """What became of the bets, as events and own seats in replies told it."""
+
+    @property
+    def newest(self) -> "_News | None":
+        """What the patron was told last."""
+        return max(self.news, key=lambda news: news.at_ms, default=None)
+
+    @property
+    def settled(self) -> Bets | None:
+        """What was settled, as far as the patron was told; None where nobody can say."""
+        if self.is_sure:
+            return self.bets
+        newest = self.newest
+        return None if newest is None else {spot: line["stake"] for spot, line in newest.lines.items()}
 
 
 class BetCheck:
@@ -59,8 +78,8 @@ class BetCheck:
                 self.rounds += 1
                 yield from self._check_round(key, ended, self._stakes[key])
             for patron, stake in self._stakes[key].items():
-                if len({incarnation for incarnation, _ in stake.told}) < len(stake.told):
-                    yield Broken(Kind.TWICE, _where(key, patron), f"results were told twice: {plain(stake.told)}")
+                if len(set(stake.told)) < len(stake.told):
+                    yield Broken(Kind.TWICE, _where(key, patron), f"results were told twice: {plain(stake.news)}")
         if not self._evidence.loses_acts:
             yield from self._check_patrons()
 
@@ -85,11 +104,13 @@ class BetCheck:
         if self._evidence.loses_acts and sight.incarnation != self._evidence.tables[view.table].incarnation:
             return
         if sight.kind == "results":
-            told = self._stake(view.table, sight.body["round"], view.patron).told
-            told.append((sight.incarnation, sight.body))
+            stake = self._stake(view.table, sight.body["round"], view.patron)
+            stake.told.append(sight.incarnation)
+            stake.news.append(_News(sight.at_ms, sight.incarnation, sight.body["bets"]))
         seat = sight.body if sight.kind == "seat" else sight.body.get("you") if sight.kind == "base" else None
         if seat is not None and seat.get("last_round") is not None and seat.get("last_results"):
-            self._stake(view.table, seat["last_round"], view.patron).seat = seat["last_results"]
+            news = _News(sight.at_ms, sight.incarnation, seat["last_results"])
+            self._stake(view.table, seat["last_round"], view.patron).news.append(news)
 
     def _is_forgotten(self, act: ActRecord) -> bool:
         """Where the store forgets, acts that it confirmed to nobody may be gone; those of a later life may not."""
@@ -118,9 +139,12 @@ class BetCheck:
             yield Broken(Kind.PAYOUT, _where(key), f"{ended.paid} was paid, the acknowledged bets give {payouts}")
 
     def _check_stake(self, key: RoundKey, patron: str, ended: _Ended, stake: _Stake) -> Iterator[Broken]:
-        lines = _lines(stake)
-        if lines is None:
+        newest = stake.newest
+        if newest is None:
             return
+        if self._evidence.loses_claims and newest.incarnation != self._evidence.tables[key[0]].incarnation:
+            return  # told before a replica took over, which may have had to call the round void
+        lines = newest.lines
         settled = {spot: line["stake"] for spot, line in lines.items()}
         if stake.is_sure and settled != stake.bets:
             detail = f"acknowledged were {stake.bets}, settled {settled}"
@@ -140,7 +164,7 @@ class BetCheck:
         unsure: set[str] = set()
         for (table, number), stakes in self._stakes.items():
             for patron, stake in stakes.items():
-                bets, ended = _settled_bets(stake), self._ended.get((table, number))
+                bets, ended = stake.settled, self._ended.get((table, number))
                 if bets is None:
                     unsure.add(patron)
                 elif ended is None:
@@ -157,20 +181,6 @@ class BetCheck:
             if patron not in unsure and has != wallet.put_in + won[patron]:
                 detail = f"has {has}; {wallet.put_in} was put in and acknowledged bets won {won[patron]}"
                 yield Broken(Kind.LOST_BET if has < wallet.put_in + won[patron] else Kind.TWICE, patron, detail)
-
-
-def _lines(stake: _Stake) -> Message | None:
-    """What the patron was told last of what became of its bets."""
-    told: Message | None = stake.told[-1][1]["bets"] if stake.told else stake.seat
-    return told
-
-
-def _settled_bets(stake: _Stake) -> Bets | None:
-    """What was settled, as far as the patron was told; None where nobody can say."""
-    if stake.is_sure:
-        return stake.bets
-    lines = _lines(stake)
-    return None if lines is None else {spot: line["stake"] for spot, line in lines.items()}
 
 
 def _ended_rounds(stored: StoredTable) -> dict[int, _Ended]:

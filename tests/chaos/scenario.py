@@ -23,8 +23,7 @@ class Scenario:
     repeats: tuple[int, int] = (5, 1)
     patrons: tuple[int, int] = (40, 20)
     buy_in: int | None = None
-    """What each patron sits down with; where the store is set back, enough for the whole run: a buy-in that it forgets
-    is no fault."""
+    """What each patron sits down with, if more than for some bets."""
     loses_acts: bool = False
     loses_claims: bool = False
     takes_any_store: bool = False

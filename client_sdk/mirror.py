@@ -22,6 +22,7 @@ from client_sdk.protocol.messages import (
     OwnSeat,
     Receipt,
     Results,
+    RoadsView,
     SeatFreed,
     SeatTakenOver,
     SeatWarned,
@@ -140,6 +141,11 @@ class TableMirror:
     def is_void(self) -> bool:
         """Whether the round does not count: its stakes come back."""
         return self.view.is_void
+
+    @property
+    def roads(self) -> RoadsView:
+        """The roads of the shoe, or of the session where every round is shuffled anew, and the counts of its rounds."""
+        return self.view.roads
 
     @property
     def crowd(self) -> CrowdView:

@@ -31,13 +31,14 @@ from client_sdk.protocol.messages import (
     TableIdled,
     TableView,
 )
+from client_sdk.protocol.road_views import roads_after
 
 
 def view_after(view: TableView, event: AnyNumbered) -> TableView:
     """Return the state after a numbered event."""
     match event:
         case ShoeStarted():
-            return replace(view, seq=event.seq, shoe=_fresh_shoe(event))
+            return replace(view, seq=event.seq, shoe=_fresh_shoe(event), roads=event.roads or view.roads)
         case BettingOpened():
             return _opened(view, event)
         case BettingExtended():
@@ -53,7 +54,8 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
             shoe = _with_remaining(view.shoe, event.remaining)
             return replace(view, seq=event.seq, dealt=[*view.dealt, card], shoe=shoe)
         case RoundDecided():
-            return replace(view, seq=event.seq, phase="settling", round=event.round, outcome=event.outcome)
+            roads = roads_after(view.roads, event.roads)
+            return replace(view, seq=event.seq, phase="settling", round=event.round, outcome=event.outcome, roads=roads)
         case RoundVoided():
             return replace(view, seq=event.seq, phase="settling", round=event.round, is_void=True)
         case RoundSettled():

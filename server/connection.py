@@ -413,4 +413,6 @@ def _summary(view: TableView) -> TableSummary:
         round=view.round,
         closes_at_ms=view.closes_at_ms,
         seated=view.crowd.seated,
+        big_road=view.roads.big_road,
+        statistics=view.roads.statistics,
     )

@@ -14,7 +14,7 @@ from client_sdk.game.tableau import Hands, Outcome, is_natural
 
 LETTERS: Final = {Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T"}
 
-_OUTCOMES: Final = {letter: outcome for outcome, letter in LETTERS.items()}
+OUTCOMES: Final = {letter: outcome for outcome, letter in LETTERS.items()}
 
 
 class UnknownOutcome(GameError):
@@ -89,7 +89,7 @@ def parse_outcomes(text: str) -> tuple[Outcome, ...]:
     """Return the outcomes that a text of P, B and T writes; white space means nothing. Raises UnknownOutcome."""
     outcomes: list[Outcome] = []
     for letter in "".join(text.split()):
-        outcome = _OUTCOMES.get(letter)
+        outcome = OUTCOMES.get(letter)
         if outcome is None:
             raise UnknownOutcome(letter, len(outcomes))
         outcomes.append(outcome)

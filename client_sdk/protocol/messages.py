@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
+from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.settlement import Result
 from client_sdk.game.tableau import Outcome, Side
 from client_sdk.game.variants import Spot
@@ -256,6 +257,74 @@ class ShoeView(Struct, frozen=True, kw_only=True):
     is_last_round: bool
 
 
+class BigRoadView(Struct, frozen=True, kw_only=True):
+    """The big road: a letter (P or B), a place and a count of ties for each decision, oldest first. A place is column
+    times six plus row, both from 0."""
+
+    marks: str
+    places: list[int]
+    ties: list[int]
+
+
+class DerivedRoadView(Struct, frozen=True, kw_only=True):
+    """One of the derived roads: a colour (R or B) and a place for each of its marks, oldest first."""
+
+    marks: str
+    places: list[int]
+
+
+class RoadStatistics(Struct, frozen=True, kw_only=True):
+    """Counts of the rounds on the roads; player, banker and tie add up to `rounds`."""
+
+    rounds: int
+    player: int
+    banker: int
+    tie: int
+    player_natural: int
+    banker_natural: int
+    player_pair: int
+    banker_pair: int
+
+
+class RoadsView(Struct, frozen=True, kw_only=True):
+    """All roads. `beads` holds three letters for each round, oldest first: outcome, pairs, naturals
+    (`client_sdk/game/beads.py`). They begin anew with each shoe (`rounds_max` None), or after `rounds_max` rounds.
+    `next` is the mark that each derived road would get if the next decision were this side's (None: none yet)."""
+
+    beads: str
+    rounds_max: int | None
+    big_road: BigRoadView
+    derived: dict[DerivedRoad, DerivedRoadView]
+    next: dict[Side, dict[DerivedRoad, str | None]]
+    statistics: RoadStatistics
+
+
+class BigRoadMark(Struct, frozen=True, kw_only=True):
+    """The newest cell of the big road, `number` from 0: it is new, or has one tie more than before."""
+
+    number: int
+    mark: str
+    place: int
+    ties: int
+
+
+class DerivedMark(Struct, frozen=True, kw_only=True):
+    """A new mark of a derived road."""
+
+    mark: str
+    place: int
+
+
+class RoadsDelta(Struct, frozen=True, kw_only=True):
+    """What one round changed. No `big_road`: there are only ties yet; a derived road that is left out has no new
+    mark."""
+
+    bead: str
+    big_road: BigRoadMark | None
+    derived: dict[DerivedRoad, DerivedMark]
+    next: dict[Side, dict[DerivedRoad, str | None]]
+
+
 class OwnSeat(Struct, frozen=True, kw_only=True):
     """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round`, `last_outcome`
     (None: voided) and `last_results` are the newest round in which the patron had bets."""
@@ -285,6 +354,7 @@ class TableView(Struct, frozen=True, kw_only=True):
     shoe: ShoeView | None
     dealt: list[DealtCard]
     outcome: Outcome | None
+    roads: RoadsView
     crowd: CrowdView
     is_void: bool = False
     you: OwnSeat | None = None
@@ -299,6 +369,8 @@ class TableSummary(Struct, frozen=True, kw_only=True):
     round: int
     closes_at_ms: int | None
     seated: int
+    big_road: BigRoadView
+    statistics: RoadStatistics
 
 
 class StatementLine(Struct, frozen=True, kw_only=True):
@@ -456,13 +528,15 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class ShoeStarted(Event, frozen=True, kw_only=True, tag="shoe_started"):
-    """A fresh shoe; `commitment` binds the house to its secret before the first bet."""
+    """A fresh shoe; `commitment` binds the house to its secret before the first bet. `roads` where they begin anew with
+    it, None where they go on."""
 
     shoe: int
     decks: int
     cards: int
     cut_card: int | None
     commitment: str
+    roads: RoadsView | None
 
 
 class BettingOpened(Event, frozen=True, kw_only=True, tag="betting_opened"):
@@ -515,7 +589,8 @@ class CardDealt(Event, frozen=True, kw_only=True, tag="card_dealt"):
 
 
 class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
-    """The hands are complete. Naturals are true only for 8 or 9 on two cards."""
+    """The hands are complete. Naturals are true only for 8 or 9 on two cards. `roads` is what the round adds to
+    them."""
 
     round: int
     outcome: Outcome
@@ -526,6 +601,7 @@ class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
     player_natural: bool
     banker_natural: bool
     show_at_ms: int
+    roads: RoadsDelta
 
 
 class RoundVoided(Event, frozen=True, kw_only=True, tag="round_voided"):

@@ -11,6 +11,7 @@ import msgspec
 
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import CrowdView, OwnSeat, SeatView, ShoeView, TableRules, TableView
+from server.table.roads import roads_view_of
 from server.table.state import TableState
 
 SPOTS: Final = (Spot.PLAYER, Spot.BANKER, Spot.TIE)
@@ -90,6 +91,7 @@ def table_row(table: str, answer: list[Any]) -> TableRow:
         shoe=_shoe_view(state),
         dealt=list(state.dealt),
         outcome=state.outcome,
+        roads=roads_view_of(state.beads, state.roads_rounds_max),
         is_void=state.is_void,
         crowd=_crowd_view(crowd),
         you=_own_seat(own) if own else None,

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from client_sdk.game.beads import write_bead
 from client_sdk.game.cards import hand_total
+from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.seals import Seal
 from client_sdk.game.shoe import Shoe
-from client_sdk.game.tableau import Side, decide, is_natural, next_side
+from client_sdk.game.tableau import Hands, Side, next_side
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
     BettingClosed,
@@ -32,7 +34,9 @@ from client_sdk.protocol.messages import (
     TableIdled,
     TableRules,
 )
+from client_sdk.protocol.road_views import roads_delta
 from server.table.phases import Phase, Step, StepRefused, phase_after
+from server.table.roads import begins_roads_anew, roads_of, roads_rounds_max, roads_view_of
 from server.table.state import TableState
 
 LEAD_MS_MAX = 150
@@ -95,7 +99,8 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
     phase = _boundary(state, Step.START_SHOE)
     if state.has_shoe or shoe.number != state.shoe + 1:
         raise StepRefused(Step.START_SHOE, state.phase, "a shoe is open, or its number is not the next")
-    seq = state.seq + 1
+    seq, rounds_max, is_anew = state.seq + 1, roads_rounds_max(shoe), begins_roads_anew(state, shoe, commitment)
+    beads = "" if is_anew else state.beads
     started = ShoeStarted(
         table=table,
         seq=seq,
@@ -104,6 +109,7 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
         cards=len(shoe.cards),
         cut_card=shoe.cut_card,
         commitment=commitment,
+        roads=roads_view_of(beads, rounds_max) if is_anew else None,
     )
     return Change(
         replace(
@@ -118,6 +124,8 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
             position=0,
             is_last_round=False,
             shoe_ends_by="dealt",
+            beads=beads,
+            roads_rounds_max=rounds_max,
         ),
         (started,),
     )
@@ -256,21 +264,26 @@ def declare_outcome(state: TableState, table: str, rules: TableRules, now_ms: in
     if next_side(state.player, state.banker) is not None:
         raise StepRefused(Step.DECLARE_OUTCOME, state.phase, "the hands are not complete")
     seq, show_at_ms = state.seq + 1, _show_at_ms(state, rules, now_ms)
-    outcome = decide(state.player, state.banker)
+    hands = Hands(state.player, state.banker)
+    played = RoadRound.of(hands)
+    beads = state.beads + write_bead(played)
     decided = RoundDecided(
         table=table,
         seq=seq,
         round=state.round,
-        outcome=outcome,
-        player=list(state.player),
-        banker=list(state.banker),
-        player_total=hand_total(state.player),
-        banker_total=hand_total(state.banker),
-        player_natural=is_natural(state.player),
-        banker_natural=is_natural(state.banker),
+        outcome=played.outcome,
+        player=list(hands.player),
+        banker=list(hands.banker),
+        player_total=hand_total(hands.player),
+        banker_total=hand_total(hands.banker),
+        player_natural=played.player_natural,
+        banker_natural=played.banker_natural,
         show_at_ms=show_at_ms,
+        roads=roads_delta(roads_of(beads)),
     )
-    return Change(replace(state, phase=phase, seq=seq, outcome=outcome, shown_at_ms=show_at_ms), (decided,))
+    return Change(
+        replace(state, phase=phase, seq=seq, outcome=played.outcome, shown_at_ms=show_at_ms, beads=beads), (decided,)
+    )
 
 
 def void_round(state: TableState, table: str, now_ms: int, reason: str, *, breaks_shoe: bool) -> Change:

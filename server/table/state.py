@@ -28,6 +28,9 @@ class TableState(Struct, frozen=True, kw_only=True):
     position: int = 0
     is_last_round: bool = False
     shoe_ends_by: str = "dealt"
+    # the roads (server/table/roads.py)
+    beads: str = ""
+    roads_rounds_max: int | None = None
     # the round
     opened_at_ms: int | None = None
     closes_at_ms: int | None = None

@@ -100,17 +100,21 @@ async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, brisk_url
 
 
 async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, brisk_url: str) -> None:
-    """BL-039: topping up, leaving, sitting again and an idle time change neither the shoe nor its position."""
+    """BL-039: topping up, leaving, sitting again and an idle time change neither the shoe, its position nor the
+    roads."""
     table = "stand-off-1"
     client = await arrive(brisk_url)
     await client.join(table, 10_000)
     await client.next("round_settled", table=table)
-    await client.join(table, 5_000)
+    shoes = len(client.seen("shoe_started"))
+    before = (await client.join(table, 5_000))["snapshot"]["roads"]
     await client.next("round_settled", table=table)
     await client.call("leave", table=table)
     await client.next("table_idled", table=table)
     idle = (await client.call("watch", table=table))["snapshot"]
     assert (idle["phase"], idle["crowd"]["seated"]) == ("idle", 0)
+    assert idle["roads"]["beads"].startswith(before["beads"])
+    assert idle["roads"]["statistics"]["rounds"] > before["statistics"]["rounds"] > 0
     await asyncio.sleep(0.5)  # nothing may happen, so there is nothing to await
     assert (await client.call("watch", table=table))["snapshot"]["seq"] == idle["seq"]
     await client.join(table, 100)
@@ -119,4 +123,5 @@ async def test_an_empty_table_falls_idle_and_keeps_its_shoe(arrive, brisk_url: s
     assert opened["round"] == idle["round"] + 1
     assert opened["shoe"] == idle["shoe"]["number"]
     assert first["remaining"] == idle["shoe"]["remaining"] - 1
-    assert not client.seen("shoe_started")
+    assert len(client.seen("shoe_started")) == shoes
+    assert (await client.call("watch", table=table))["snapshot"]["roads"] == idle["roads"]

@@ -452,13 +452,14 @@ class Seat:
 # --- One patron -----------------------------------------------------------------------------------------------------
 
 FIELDS: Final = {
-    "shoe_started": "shoe decks cards cut_card commitment",
+    "shoe_started": "shoe decks cards cut_card commitment roads",
     "betting_opened": "round shoe opened_at_ms closes_at_ms is_last_round",
     "betting_extended": "round closes_at_ms",
     "betting_closed": "round closed_at_ms early totals bettors",
     "cards_burned": "round shoe card count remaining show_at_ms",
     "card_dealt": "round side card total remaining show_at_ms",
-    "round_decided": "round outcome player banker player_total banker_total player_natural banker_natural show_at_ms",
+    "round_decided": "round outcome player banker player_total banker_total player_natural banker_natural show_at_ms"
+    " roads",
     "round_voided": "round reason",
     "round_settled": "round paid settled next_at_ms seal sealed_to",
     "shoe_ended": "shoe rounds secret reason",
@@ -482,7 +483,7 @@ FIELDS: Final = {
     "ok to ping": "at_ms",
     "ok to an act": "table round accepted_at_ms stack bets ready",
 }
-"""Section 16: what every message holds; a message may hold more."""
+"""Section 17: what every message holds; a message may hold more."""
 
 
 def whole(kind: str, message: Message) -> None:

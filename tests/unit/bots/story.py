@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from client_sdk.game.cards import hand_total
 from client_sdk.game.fairness import commitment
+from client_sdk.game.road_rounds import RoadRound
+from client_sdk.game.roads import Roads
 from client_sdk.game.settlement import settle
 from client_sdk.game.shoe import Shoe, shuffled_shoe
 from client_sdk.game.tableau import Hands, Outcome, Side, deal_hands, is_natural
@@ -26,6 +28,7 @@ from client_sdk.protocol.messages import (
     CrowdView,
     OwnSeat,
     Results,
+    RoadsView,
     RoundDecided,
     RoundSettled,
     ShoeEnded,
@@ -33,6 +36,7 @@ from client_sdk.protocol.messages import (
     TableRules,
     TableView,
 )
+from client_sdk.protocol.road_views import roads_delta, roads_view
 
 TABLE = "table-1"
 INCARNATION = "life-1"
@@ -64,6 +68,11 @@ def rules_of(variant_name: str, **changes: Any) -> TableRules:
     return replace(rules, **changes)
 
 
+def roads_rounds_max(rules: TableRules) -> int | None:
+    """After how many rounds the roads begin anew, where they do not with each shoe."""
+    return 3 if rules.cut_card is None else None
+
+
 def seat_of(stack: int = 100_000, **changes: Any) -> OwnSeat:
     """The own seat, without bets."""
     return replace(OwnSeat(stack=stack, ready=False, leaving=False, bets={}, last_bets={}), **changes)
@@ -86,6 +95,7 @@ def view_of(
         shoe=None,
         dealt=[],
         outcome=None,
+        roads=roads_view(Roads(), roads_rounds_max(rules)),
         crowd=NO_CROWD,
         you=you,
     )
@@ -125,6 +135,7 @@ class Story:
     _shoe: Shoe | None = None
     _position: int = 0
     _rounds_in_shoe: int = 0
+    _roads: Roads = Roads()  # noqa: RUF009 - a value that never changes
 
     def play(self, rounds: int) -> "Story":
         """Tell some rounds, with the shoes that they need."""
@@ -175,8 +186,16 @@ class Story:
             cards=len(shoe),
             cut_card=rules.cut_card,
             commitment=commitment(self.secret),
+            roads=self._begun_roads(),
         )
         return shoe
+
+    def _begun_roads(self) -> RoadsView | None:
+        rounds_max = roads_rounds_max(self.rules)
+        if self.shoe_number > 1 and rounds_max is not None and len(self._roads.rounds) < rounds_max:
+            return None
+        self._roads = Roads()
+        return roads_view(self._roads, rounds_max)
 
     def _open_and_close(self, is_last: bool) -> None:
         opened_at_ms = self._tick()
@@ -220,6 +239,7 @@ class Story:
                 show_at_ms=self._tick(),
             )
         self.outcomes.append(hands.outcome)
+        self._roads = self._roads.plus(RoadRound.of(hands))
         self._tell(
             RoundDecided,
             round=self.round,
@@ -231,6 +251,7 @@ class Story:
             player_natural=is_natural(hands.player),
             banker_natural=is_natural(hands.banker),
             show_at_ms=self._tick(),
+            roads=roads_delta(self._roads),
         )
 
     def _settle(self, hands: Hands) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -16,6 +17,7 @@ import pytest
 from client_sdk import checks
 from client_sdk.game import fairness, tableau
 from client_sdk.game.cards import card_of_index
+from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.settlement import Result
 from client_sdk.game.variants import Spot
 from client_sdk.protocol import messages
@@ -23,7 +25,7 @@ from client_sdk.protocol.codec import CODECS, FIELD_CHARS_MAX, JSON, MSGPACK, de
 from client_sdk.protocol.errors import RECONNECTABLE_RANGE, CloseCode, ErrorCode, may_reconnect
 from server import auth, connection, dealer, gateway, hub, outlet
 from server.store import tables
-from server.table import machine
+from server.table import machine, roads
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 TEXT: Final = (ROOT / "client_sdk" / "protocol" / "PROTOCOL.md").read_text()
@@ -96,7 +98,7 @@ def notation(kind: inspection.Type) -> str:
         case inspection.StrType(max_length=most):
             return "text" if most is None else f"text <= {most}"
         case inspection.EnumType(cls=cls):
-            return cls.__name__.lower()
+            return enum_name(cls)
         case inspection.StructType(cls=cls):
             return cls.__name__
         case inspection.ListType(item_type=item):
@@ -107,6 +109,11 @@ def notation(kind: inspection.Type) -> str:
             (one,) = (kind for kind in types if not isinstance(kind, inspection.NoneType))
             return f"{notation(one)}?"
     raise AssertionError(f"the page has no notation for {kind}")
+
+
+def enum_name(kind: type[Enum]) -> str:
+    """`DerivedRoad` is `derived_road` on the page."""
+    return re.sub(r"(?<=.)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def own_fields(kind: type[msgspec.Struct]) -> list[inspection.Field]:
@@ -184,10 +191,10 @@ def test_what_the_node_sends_holds_every_field() -> None:
 
 
 def test_enumerations() -> None:
-    table = dict(rows(section("16 All messages"), "| type | means |"))
-    for info in map(inspection.type_info, (Spot, tableau.Side, tableau.Outcome, Result)):
+    table = dict(rows(section("17 All messages"), "| type | means |"))
+    for info in map(inspection.type_info, (Spot, tableau.Side, tableau.Outcome, Result, DerivedRoad)):
         assert isinstance(info, inspection.EnumType)
-        values = re.findall(r"`(\w+)`", table[f"`{info.cls.__name__.lower()}`"])
+        values = re.findall(r"`(\w+)`", table[f"`{enum_name(info.cls)}`"])
         assert values == [member.value for member in info.cls]
 
 
@@ -195,18 +202,18 @@ def test_enumerations() -> None:
 
 
 def test_error_codes() -> None:
-    found = rows(section("17 Error codes"), "| code | name | retry | meaning |")
+    found = rows(section("18 Error codes"), "| code | name | retry | meaning |")
     expected = [[str(int(code)), f"`{code.name}`", "yes" if code.is_retryable else "no"] for code in ErrorCode]
     assert [row[:3] for row in found] == expected
     assert all(row[3] for row in found)
 
 
 def test_close_codes() -> None:
-    found = rows(section("18 Close codes"), "| code | name | come back | meaning |")
+    found = rows(section("19 Close codes"), "| code | name | come back | meaning |")
     expected = [[str(int(code)), f"`{code.name}`", "yes" if may_reconnect(code) else "no"] for code in CloseCode]
     assert [row[:3] for row in found] == expected
-    assert f"{RECONNECTABLE_RANGE.start}-{RECONNECTABLE_RANGE.stop - 1} mean" in section("18 Close codes")
-    standard = rows(section("18 Close codes"), "| code | come back | when |")
+    assert f"{RECONNECTABLE_RANGE.start}-{RECONNECTABLE_RANGE.stop - 1} mean" in section("19 Close codes")
+    standard = rows(section("19 Close codes"), "| code | come back | when |")
     assert [row[:2] for row in standard] == [
         [row[0], "yes" if may_reconnect(int(row[0])) else "no"] for row in standard
     ]
@@ -225,7 +232,7 @@ def acts_max() -> int:
 
 
 def test_limits() -> None:
-    found = {label: int(value.replace(",", "")) for label, value in rows(section("19 Limits"), "| limit | value |")}
+    found = {label: int(value.replace(",", "")) for label, value in rows(section("20 Limits"), "| limit | value |")}
     assert found == {
         "bytes of one message to the node": messages.REQUEST_BYTES_MAX,
         "greatest amount": messages.AMOUNT_MAX,
@@ -242,6 +249,7 @@ def test_limits() -> None:
         "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
         "leaves of one patron at a table whose ids are kept": lua_limit("leave", "LEAVES_KEPT"),
         "ms without a new seat before betting may close early": dealer.NEW_SEAT_MS,
+        "rounds on the roads of a session": roads.SESSION_ROUNDS,
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
         "rounds without a bet until a seat is freed": dealer.IDLE_ROUNDS,
         "seats up to which `crowd` lists each": tables.SEATS_SHOWN_MAX,
@@ -267,6 +275,7 @@ def test_limits() -> None:
         (r"in the order of their ids, at most (\d+)", tables.TABLES_PAGE_MAX),
         (r"Without a bet\*\* for (\d+) rounds", dealer.IDLE_ROUNDS),
         (r"in the last (\d+) seconds", dealer.NEW_SEAT_MS // 1000),
+        (r"session of (\d+) rounds", roads.SESSION_ROUNDS),
         (r"sent up to (\d+) ms before it", machine.LEAD_MS_MAX),
         (r"A patron has (\d+) acts in a round", acts_max()),
         (r"Some ([\d,]+) lines of a patron are kept", lua_limit("_wallet", "LEDGER_MAX")),
@@ -290,7 +299,7 @@ def test_subprotocols_and_version() -> None:
     found = rows(section("1 Connection"), "| subprotocol | frames | for |")
     assert [row[0] for row in found] == [f"`{name}`" for name in CODECS]
     assert [row[1].startswith("text") for row in found] == [codec.is_text for codec in CODECS.values()]
-    assert f"with `protocol`, now {messages.PROTOCOL_VERSION}," in section("20 Versions")
+    assert f"with `protocol`, now {messages.PROTOCOL_VERSION}," in section("21 Versions")
 
 
 def test_every_code_that_the_text_names_exists() -> None:

@@ -4,6 +4,8 @@ from random import Random
 from typing import Any
 
 from client_sdk.game.cards import CARDS_PER_DECK, Card, card_of_index, hand_total
+from client_sdk.game.road_rounds import RoadRound
+from client_sdk.game.roads import Roads
 from client_sdk.game.settlement import settle
 from client_sdk.game.tableau import Hands, Side, deal_hands, is_natural
 from client_sdk.game.variants import Spot, variant_named
@@ -25,10 +27,12 @@ from client_sdk.protocol.messages import (
     TableRules,
     TableView,
 )
+from client_sdk.protocol.road_views import roads_delta, roads_view
 
 TABLE = "royal-1"
 CARDS = 8 * CARDS_PER_DECK
 BETTING_MS = 1_000
+NO_ROADS = roads_view(Roads(), rounds_max=None)
 
 
 def rules(variant: str = "royal", **changes: Any) -> TableRules:
@@ -70,6 +74,7 @@ def view(**changes: Any) -> TableView:
         "shoe": None,
         "dealt": [],
         "outcome": None,
+        "roads": NO_ROADS,
         "crowd": CrowdView(seated=0, connected=0, ready=0, totals={}, bettors={}),
         "you": None,
     }
@@ -116,6 +121,7 @@ def decided(hands: Hands, seq: int = 1, round: int = 1, **changes: Any) -> Round
         "player_natural": is_natural(hands.player),
         "banker_natural": is_natural(hands.banker),
         "show_at_ms": 0,
+        "roads": roads_delta(Roads.of([RoadRound.of(hands)])),
     }
     return RoundDecided(**(values | changes))
 
@@ -146,6 +152,7 @@ class Story:
         self._round = round
         self._shoe = 0
         self._remaining = 0
+        self.roads = Roads()
 
     def play(self, rounds: int) -> list[AnyNumbered]:
         """Write so many rounds, each third one with a fresh shoe, and return all events so far."""
@@ -160,7 +167,15 @@ class Story:
             self._tell(ShoeEnded, shoe=self._shoe, rounds=3, secret="00" * 32, reason="dealt")
         self._shoe += 1
         self._remaining = CARDS
-        self._tell(ShoeStarted, shoe=self._shoe, decks=8, cards=CARDS, cut_card=14, commitment="ab" * 32)
+        self.roads = Roads()
+        fields: dict[str, Any] = {
+            "decks": 8,
+            "cards": CARDS,
+            "cut_card": 14,
+            "commitment": "ab" * 32,
+            "roads": NO_ROADS,
+        }
+        self._tell(ShoeStarted, shoe=self._shoe, **fields)
 
     def _play_round(self) -> None:
         self._round += 1
@@ -177,7 +192,9 @@ class Story:
             so_far[side].append(card)
             self._take(CardDealt, 1, side=side, card=card, total=hand_total(so_far[side]))
         self._seq += 1
-        self.events.append(decided(self.hands, seq=self._seq, round=self._round))
+        self.roads = self.roads.plus(RoadRound.of(self.hands))
+        told = roads_delta(self.roads)
+        self.events.append(decided(self.hands, seq=self._seq, round=self._round, roads=told))
         self._tell(RoundSettled, round=self._round, paid=0, settled=0, next_at_ms=closed_at_ms + 100)
 
     def _take(self, kind: type[AnyNumbered], taken: int, **fields: Any) -> None:

@@ -23,7 +23,7 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol.errors import ErrorCode
 from client_sdk.protocol.messages import TableSummary
 from client_sdk.settings import Settings
-from tests.unit.sdk.builders import TABLE, rules
+from tests.unit.sdk.builders import NO_ROADS, TABLE, rules
 from tests.unit.sdk.scripted import PATRON, QUICK, TOKEN, Peer, ScriptedHouse, client_of, greet, sit, types_of, until
 
 # --- the first connection ---
@@ -294,7 +294,16 @@ async def test_an_answer_about_another_table_is_a_mismatch() -> None:
 
 async def test_the_lobby_is_read_page_by_page() -> None:
     def summary(table: str) -> Any:
-        line = TableSummary(table=table, rules=rules(), phase="idle", round=0, closes_at_ms=None, seated=0)
+        line = TableSummary(
+            table=table,
+            rules=rules(),
+            phase="idle",
+            round=0,
+            closes_at_ms=None,
+            seated=0,
+            big_road=NO_ROADS.big_road,
+            statistics=NO_ROADS.statistics,
+        )
         return msgspec.to_builtins(line)
 
     async def lobby(peer: Peer) -> None:

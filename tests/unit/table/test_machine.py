@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client_sdk.game.cards import Card, parse_cards
+from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.fairness import commitment
+from client_sdk.game.roads import Roads
 from client_sdk.game.seals import FIRST_SEAL
 from client_sdk.game.shoe import BURNED_MAX, CUT_CARD_MIN, Shoe
 from client_sdk.game.tableau import Outcome, Side
@@ -18,10 +20,12 @@ from client_sdk.game.variants import VARIANTS, Spot
 from client_sdk.protocol.messages import (
     BettingClosed,
     BettingOpened,
+    BigRoadMark,
     CardDealt,
     CardsBurned,
     DealtCard,
     Event,
+    RoadsDelta,
     RoundDecided,
     RoundSettled,
     RoundVoided,
@@ -31,10 +35,12 @@ from client_sdk.protocol.messages import (
     TableIdled,
     TableRules,
 )
+from client_sdk.protocol.road_views import roads_view
 from server.shoes import StackedShoes
 from server.table import machine
 from server.table.machine import Change, Due, due
 from server.table.phases import NEXT_PHASE, Phase, Step, StepRefused
+from server.table.roads import SESSION_ROUNDS
 from server.table.state import TableState
 from tests.support.table_rules import rules_of
 from tests.unit.table.walk import START_MS, TABLE, SeededShoes, Walk
@@ -74,7 +80,16 @@ def test_a_round_of_six_cards_event_by_event() -> None:
     closed = opened + 5_000
     shown = [closed + 700 * step for step in range(1, 8)]
     assert walk.events == [
-        ShoeStarted(table=TABLE, shoe=1, seq=1, decks=1, cards=6, cut_card=None, commitment=""),
+        ShoeStarted(
+            table=TABLE,
+            shoe=1,
+            seq=1,
+            decks=1,
+            cards=6,
+            cut_card=None,
+            commitment="",
+            roads=roads_view(Roads(), SESSION_ROUNDS),
+        ),
         BettingOpened(
             table=TABLE, round=1, seq=2, shoe=1, opened_at_ms=opened, closes_at_ms=closed, is_last_round=True
         ),
@@ -97,6 +112,12 @@ def test_a_round_of_six_cards_event_by_event() -> None:
             player_natural=False,
             banker_natural=False,
             show_at_ms=shown[6],
+            roads=RoadsDelta(
+                bead="BP.",
+                big_road=BigRoadMark(number=0, mark="B", place=0, ties=0),
+                derived={},
+                next={side: dict.fromkeys(DerivedRoad) for side in (Side.BANKER, Side.PLAYER)},
+            ),
         ),
         RoundSettled(
             table=TABLE,

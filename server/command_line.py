@@ -5,8 +5,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from server.commands import audit, ledger, serve, tables, wallet
+from server.commands import audit, ledger, serve, settings, tables, wallet
 from server.embedded import EmbeddedError
+from server.options.catalogue import OPTIONS
+from server.options.sources import suggestion
 from server.settings import BadSetting
 from server.shoes import BadStackedShoe
 from server.store.errors import StoreError
@@ -15,7 +17,14 @@ from server.supervisor import WorkerFailed
 EXIT_MISTAKE: Final = 2
 LINE_CHARS_MAX: Final = 500
 """A mistake may quote what it found; a whole file of it helps nobody."""
-_COMMANDS: Final = {"serve": serve, "audit": audit, "wallet": wallet, "tables": tables, "ledger": ledger}
+_COMMANDS: Final = {
+    "serve": serve,
+    "settings": settings,
+    "audit": audit,
+    "ledger": ledger,
+    "tables": tables,
+    "wallet": wallet,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,7 +32,9 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**how, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
-        raise BadSetting(message)
+        known = [option.flag for option in OPTIONS.values()]
+        unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        raise BadSetting(message + "".join(suggestion(word, known) for word in unknown[:1] if word not in known))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -37,9 +37,6 @@ from server.table.phases import Phase, Step
 
 log = logging.getLogger(__name__)
 
-LEASE_MS: Final = 1_200
-"""A silent owner is replaced after this; a busy one renews with every commit, a quiet one every pulse."""
-PULSE_MS: Final = 300
 IDLE_PULSE_MS: Final = 2_000
 """An idle table needs no lease: whoever sits down wakes its dealer."""
 NEW_SEAT_MS: Final = 2_000
@@ -59,7 +56,10 @@ SECOND_LOOK_MS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """What all dealers of a node share. `live` names the nodes alive now, `new_incarnation` draws a fresh name."""
+    """What all dealers of a node share. `live` names the nodes alive now, `new_incarnation` draws a fresh name.
+
+    A silent owner is replaced after `lease_ms`; a busy one renews with every commit, a quiet one every `renew_ms`.
+    """
 
     node: str
     driver: Driver
@@ -71,6 +71,8 @@ class Workplace:
     shoes: Shoes
     live: Callable[[], tuple[str, ...]]
     new_incarnation: Callable[[], str]
+    lease_ms: int
+    renew_ms: int
 
 
 class Dealer:
@@ -177,7 +179,7 @@ class Dealer:
             self._nudged.clear()
             self._places_seen = self._at.driver.places_seen
             try:
-                self._claimed = await self._tables.claim(self.table, self._at.node, LEASE_MS)
+                self._claimed = await self._tables.claim(self.table, self._at.node, self._at.lease_ms)
             except Refused as refused:
                 if refused.code != "OWNED":
                     raise
@@ -317,10 +319,11 @@ class Dealer:
         state = self._now.state
         while not self._may_leave() and self._now.state is state and not self._may_be_void:
             self._nudged.clear()
-            wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), PULSE_MS)
+            renew_ms = self._at.renew_ms
+            wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), renew_ms)
             if due is not None and wait_ms <= 0:
                 return True
-            if due is None or wait_ms == PULSE_MS or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
+            if due is None or wait_ms == renew_ms or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
                 pulse = await self._pulse()
                 if due is None and pulse.seated:
                     return True

@@ -5,7 +5,7 @@ the service holds exactly. `rounds_commission` tells whether some sum that may l
 fraction of the minor unit, which is then rounded up (`client_sdk.game.settlement`).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import AMOUNT_MAX, TableRules
@@ -15,35 +15,43 @@ CHIPS_MAX: Final = 12
 _BASIS_POINTS: Final = 10_000
 
 
-def impossible(rules: TableRules) -> str | None:
-    """Say what is wrong with these limits, None where nothing is. The sentence names the flag."""
+class Impossible(NamedTuple):
+    """What is wrong, and with which option."""
+
+    key: str
+    problem: str
+
+
+def impossible(rules: TableRules) -> Impossible | None:
+    """Say what is wrong with these limits, None where nothing is."""
     return _bad_chips(rules) or next(filter(None, (_bad_spot(rules, spot) for spot in rules.maximums)), None)
 
 
-def _bad_chips(rules: TableRules) -> str | None:
+def _bad_chips(rules: TableRules) -> Impossible | None:
     if not 1 <= len(rules.chips) <= CHIPS_MAX:
-        return f"--chips: {len(rules.chips)} chips, not 1 to {CHIPS_MAX}"
+        return Impossible("chips", f"{len(rules.chips)} chips, not 1 to {CHIPS_MAX}")
     if len(set(rules.chips)) != len(rules.chips):
-        return "--chips: one of them comes twice"
+        return Impossible("chips", "one of them comes twice")
     if wrong := [chip for chip in rules.chips if not 0 < chip <= AMOUNT_MAX]:
-        return f"--chips: {wrong[0]} is no amount (1 to {AMOUNT_MAX})"
+        return Impossible("chips", f"{wrong[0]} is no amount (1 to {AMOUNT_MAX})")
     if rules.minimum < 1:
-        return f"--minimum: {rules.minimum} is no amount (1 to {AMOUNT_MAX})"
+        return Impossible("minimum", f"{rules.minimum} is no amount (1 to {AMOUNT_MAX})")
     if rules.win_max is not None and rules.win_max < 1:
-        return f"--win-max: {rules.win_max} is no amount"
+        return Impossible("win_max", f"{rules.win_max} is no amount")
     return None
 
 
-def _bad_spot(rules: TableRules, spot: Spot) -> str | None:
+def _bad_spot(rules: TableRules, spot: Spot) -> Impossible | None:
     maximum, bound = rules.maximums[spot], rules.table_maximums.get(spot)
     if rules.minimum > maximum:
-        return f"--minimum: {rules.minimum} is above the maximum on {spot}, {maximum}"
+        return Impossible("minimum", f"{rules.minimum} is above the maximum on {spot}, {maximum}")
     if not openers(rules, spot):
-        return f"--chips: no chip reaches the minimum on {spot} alone ({rules.minimum} to {maximum})"
+        return Impossible("chips", f"no chip reaches the minimum on {spot} alone ({rules.minimum} to {maximum})")
     if bound is not None and bound < min(openers(rules, spot)):
-        return f"--table-maximum: {bound} on {spot} over the whole table leaves no room for a first chip"
+        return Impossible("table_maximum", f"{bound} on {spot} over the whole table leaves no room for a first chip")
     if (most := maximum * (1 + _pays(rules, spot)) * rules.seats_max) > AMOUNT_MAX:
-        return f"--maximum: {maximum} on {spot} can bring {most} to {rules.seats_max} seats, more than 2^53 - 1"
+        problem = f"{maximum} on {spot} can bring {most} to {rules.seats_max} seats, more than 2^53 - 1"
+        return Impossible("maximum", problem)
     return None
 
 

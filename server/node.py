@@ -12,6 +12,8 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Final
 
 from client_sdk.protocol.messages import TableRules
 from server.auth import Guests
@@ -26,11 +28,14 @@ from server.settings import Settings
 from server.statements import Statements
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
-from server.store.nodes import Nodes
+from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.tables import Tables
 from server.store.wallets import Wallets
 
 log = logging.getLogger(__name__)
+
+JOIN_PATIENCE_MS: Final = 2 * SILENT_MS
+JOIN_RETRY_MS: Final = 200
 
 
 class Node:
@@ -46,7 +51,8 @@ class Node:
         wallets = Wallets(driver)
         self.cashier = Cashier(self.tables, wallets)
         self.guests = Guests(wallets, settings.play_money)
-        nodes, ledgers = Nodes(driver), Ledgers(driver)
+        self._nodes = nodes = Nodes(driver)
+        ledgers = Ledgers(driver)
         self.statements = Statements(ledgers)
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.roster.is_alive)
@@ -62,6 +68,8 @@ class Node:
             shoes=settings.shoes,
             live=lambda: self.roster.live,
             new_incarnation=_new_incarnation,
+            lease_ms=settings.times.lease_ms,
+            renew_ms=settings.times.renew_ms,
         )
 
         def make_dealer(table: str, rules: TableRules | None) -> Dealer:
@@ -91,6 +99,7 @@ class Node:
     async def run(self, stop: asyncio.Event, opened: Callable[[int], Awaitable[None]]) -> None:
         """Serve until `stop` is set. `opened` is told the port. Raises `StoreError` or OSError where the start
         fails."""
+        await self._join()
         await self.roster.begin()
         async with running(self.hub.run(), self.roster.run()):
             port = await self.gateway.open(self.settings.host, self.settings.port, shared=self.settings.worker > 0)
@@ -106,6 +115,20 @@ class Node:
                 await self.gateway.close()
                 for batcher in self._batchers.values():
                     await batcher.close()
+
+    async def _join(self) -> None:
+        """Enter the register. A node that died just now is in it for a moment longer, with the settings that it had."""
+        told, patience_until_s = self.settings.told, monotonic() + JOIN_PATIENCE_MS / 1000
+        while True:
+            try:
+                await self._nodes.join(
+                    self.node_id, told.of_store, told.of_nodes, accepts_others=self.settings.accept_other_settings
+                )
+                return
+            except SettingsDiffer as differ:
+                if not differ.is_of_nodes or monotonic() > patience_until_s:
+                    raise
+                await asyncio.sleep(JOIN_RETRY_MS / 1000)
 
 
 def _new_incarnation() -> str:

@@ -66,7 +66,7 @@ async def _serve(
             url = await stack.enter_async_context(store)
             await stack.enter_async_context(running(_keep_alive(store)))
         elif not settings.accept_unsafe_store and not settings.worker:
-            async with Driver(url) as driver:
+            async with Driver(url, call_timeout_ms=settings.times.store_ms) as driver:
                 await refuse_unsafe_store(driver)
         if settings.workers:
             await _run_workers(settings, url, arguments, stop, opened)
@@ -84,7 +84,13 @@ async def _check_address(settings: Settings) -> None:
 
 async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: Callable[[str], None]) -> None:
     async with AsyncExitStack() as stack:
-        driver = await stack.enter_async_context(Driver(url, confirm_replicas=settings.confirm_replicas))
+        driver = Driver(
+            url,
+            confirm_replicas=settings.confirm_replicas,
+            confirm_timeout_ms=settings.times.confirm_ms,
+            call_timeout_ms=settings.times.store_ms,
+        )
+        await stack.enter_async_context(driver)
 
         async def tell(port: int) -> None:
             address = _address(settings, port)
@@ -97,7 +103,9 @@ async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: C
 async def _run_workers(
     settings: Settings, url: str, arguments: Sequence[str], stop: asyncio.Event, opened: Callable[[str], None]
 ) -> None:
-    supervisor = Supervisor(settings.workers, [*arguments, "--store", url, "--workers", "0", "--demo-bots", "0"])
+    # A store's URL may hold a password, and who may list processes reads their arguments: only our own is among them.
+    place = ["--store", url] if settings.store == "embedded" else []
+    supervisor = Supervisor(settings.workers, [*arguments, *place, "--workers", "0", "--demo-bots", "0"])
     async with AsyncExitStack() as stack:
         await supervisor.start()
         stack.push_async_callback(supervisor.stop)

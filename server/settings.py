@@ -1,17 +1,18 @@
-"""What an operator decides: checked once at the start, immutable from then on.
+"""What an operator decides: immutable, and checked once at the start for what has to fit together.
 
-The command line is read in `cli.py`; nothing else reads flags or the environment. A mistake raises `BadSetting`, whose
-sentence names the flag.
+Each value by itself is read and bounded by `server/options/`; nothing else reads flags, the file or the environment. A
+mistake raises `BadSetting`, which names the option.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from client_sdk.game.shoe import CUT_CARD_DEFAULT, CUT_CARD_MIN
+from client_sdk.game.shoe import CUT_CARD_DEFAULT
 from client_sdk.game.variants import VARIANTS, Spot, Variant
-from client_sdk.protocol.messages import AMOUNT_MAX, TableRules
+from client_sdk.protocol.messages import TableRules
 from server.limits import impossible, rounds_commission
 from server.shoes import Shoes, ShuffledShoes
 
@@ -20,10 +21,36 @@ SEATS_MAX: Final = 5_000
 PLAY_MONEY: Final = 1_000_000
 PLAY_MONEY_MAX: Final = 10**12
 DURATION_MS_MAX: Final = 600_000
+RENEWALS_MIN: Final = 3
+"""So many renewals of a lease fit into it: one that is late, or lost, must not cost the table."""
 
 
 class BadSetting(ValueError):
-    """A setting that can't be; the sentence names it."""
+    """A setting that can't be. `key` is its option ('' where it is none); `named` says it as the operator wrote it."""
+
+    def __init__(self, problem: str, key: str = "", name: str = "") -> None:
+        super().__init__(problem, key, name)
+        self.problem = problem
+        self.key = key
+        self.name = name or (f"--{key.replace('_', '-')}" if key else "")
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}" if self.name else self.problem
+
+    def named(self, name: str) -> "BadSetting":
+        """Say the same of the option under another name."""
+        return BadSetting(self.problem, self.key, name)
+
+
+class Told(NamedTuple):
+    """What a node tells the others at its start, option -> value: what has to be the same as long as the store lives,
+    and what has to be the same on all nodes that run at one time."""
+
+    of_store: Mapping[str, str]
+    of_nodes: Mapping[str, str]
+
+
+NOTHING_TOLD: Final = Told(MappingProxyType({}), MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,30 @@ class Stakes:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """How long a node waits, ms, and how often it says that it is there."""
+
+    lease_ms: int = 1_200
+    renew_ms: int = 300
+    store_ms: int = 3_000
+    confirm_ms: int = 1_000
+
+    def impossible(self, confirm_replicas: int) -> BadSetting | None:
+        """Say which of them do not fit together, None where all do."""
+        if RENEWALS_MIN * self.renew_ms > self.lease_ms:
+            return BadSetting(
+                f"{self.renew_ms} ms leaves no {RENEWALS_MIN} renewals within --lease-ms {self.lease_ms}", "renew_ms"
+            )
+        if confirm_replicas and self.confirm_ms >= self.store_ms:
+            return BadSetting(
+                f"{self.confirm_ms} ms is no less than --store-ms {self.store_ms}: every wait for a replica would be "
+                "cut short",
+                "confirm_ms",
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a node runs."""
 
@@ -78,49 +129,37 @@ class Settings:
     exponent: int = 2
     pace: Pace = field(default_factory=Pace)
     stakes: Stakes = field(default_factory=Stakes)
+    times: Times = field(default_factory=Times)
     cut_card: int = CUT_CARD_DEFAULT
     seats_max: int = SEATS_MAX
-    stacked: bool = False
+    stacked_shoe: Path | None = None
     shoes: Shoes = field(default_factory=ShuffledShoes)
     demo_bots: int = 0
     workers: int = 0
     worker: int = 0
     confirm_replicas: int = 0
     accept_unsafe_store: bool = False
+    accept_other_settings: bool = False
+    log_level: str = "info"
+    told: Told = NOTHING_TOLD
 
     def __post_init__(self) -> None:
+        if self.stacked_shoe is not None and not self.open_play:
+            raise BadSetting("only in open play (--open)", "stacked_shoe")
         if not self.open_play:
             raise BadSetting("only open play is there yet: start with --open (guests with play money)")
-        if not 0 <= self.port < 65_536:
-            raise BadSetting(f"--listen: no such port: {self.port}")
-        for name in ("betting_ms", "card_ms", "result_ms", "grace_ms"):
-            value = getattr(self.pace, name)
-            least = 100 if name == "betting_ms" else 0
-            if not least <= value <= DURATION_MS_MAX:
-                flag = name.replace("_", "-")
-                raise BadSetting(f"--{flag}: {value} is not between {least} and {DURATION_MS_MAX} ms")
-        if not CUT_CARD_MIN <= self.cut_card <= 200:
-            raise BadSetting(f"--cut-card: {self.cut_card} is not between {CUT_CARD_MIN} and 200 cards from the end")
-        if not 1 <= self.seats_max <= SEATS_MAX:
-            raise BadSetting(f"--seats-max: {self.seats_max} is not between 1 and {SEATS_MAX}")
-        if not 0 <= self.play_money <= PLAY_MONEY_MAX:
-            raise BadSetting(f"--play-money: {self.play_money} is not between 0 and {PLAY_MONEY_MAX}")
-        if not 0 <= self.demo_bots <= 100:
-            raise BadSetting(f"--demo-bots: {self.demo_bots} is not between 0 and 100")
-
-        if not 0 <= self.workers <= 64:
-            raise BadSetting(f"--workers: {self.workers} is not between 0 and 64")
         if self.workers and self.port == 0:
-            raise BadSetting("--workers: needs a port of its own in --listen, which all of them share")
-        if not 0 <= self.confirm_replicas <= 16:
-            raise BadSetting(f"--confirm-replicas: {self.confirm_replicas} is not between 0 and 16")
-        for name in ("maximum", "tie_maximum", "table_maximum", "win_max"):
-            least = 1 if name in ("maximum", "tie_maximum") else 0
-            if not least <= (value := getattr(self.stakes, name)) <= AMOUNT_MAX:
-                raise BadSetting(f"--{name.replace('_', '-')}: {value} is not between {least} and {AMOUNT_MAX}")
+            raise BadSetting("needs a port of its own in --listen, which all of them share", "workers")
+        if bad := self.times.impossible(self.confirm_replicas):
+            raise bad
         for rules in self.tables().values():
-            if reason := impossible(rules):
-                raise BadSetting(reason)
+            if found := impossible(rules):
+                raise BadSetting(found.problem, found.key)
+
+    @property
+    def stacked(self) -> bool:
+        """Whether the shoes come from a file."""
+        return self.stacked_shoe is not None
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""

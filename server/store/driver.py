@@ -70,12 +70,20 @@ class Script:
 class Driver:
     """The way to one store. Safe to share between tasks; a cancelled call never leaves its reply to another."""
 
-    def __init__(self, url: str, *, confirm_replicas: int = 0, call_timeout_ms: int = CALL_TIMEOUT_MS) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        confirm_replicas: int = 0,
+        confirm_timeout_ms: int = CONFIRM_TIMEOUT_MS,
+        call_timeout_ms: int = CALL_TIMEOUT_MS,
+    ) -> None:
         """Prepare the way to the store at `url` (see `shards.open_shards`); nothing is opened yet.
 
         With `confirm_replicas` an answer about money counts only once so many replicas have it. Raises ValueError
         where the URL can't be read.
         """
+        self._confirm_timeout_ms = confirm_timeout_ms
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
         self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
@@ -186,7 +194,7 @@ class Driver:
                 pipeline.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
             if replicas:  # the written key makes WAIT count for repeats too, as in `_send_to`
                 pipeline.execute_command("SET", confirmation_key(calls[-1][0][0]), 1, "PX", CONFIRMATION_KEY_MS)
-                pipeline.execute_command("WAIT", replicas, CONFIRM_TIMEOUT_MS)
+                pipeline.execute_command("WAIT", replicas, self._confirm_timeout_ms)
             answers = await pipeline.execute(raise_on_error=False)
         if replicas:
             confirmed = answers.pop()
@@ -242,7 +250,7 @@ class Driver:
                     pipeline.execute_command("ASKING")
                 pipeline.execute_command(*each)
             if replicas:
-                pipeline.execute_command("WAIT", replicas, CONFIRM_TIMEOUT_MS)
+                pipeline.execute_command("WAIT", replicas, self._confirm_timeout_ms)
             answers = await pipeline.execute(raise_on_error=False)
         answer = answers[1 if is_asking else 0]
         if isinstance(answer, Exception):

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 TABLES: Final = "punto:tables"
 NODES: Final = "punto:nodes"
+NODE_SETTINGS: Final = f"{{{NODES}}}:settings"
+"""In the slot of NODES."""
 WALLETS_PREFIX: Final = "punto:{w:"
 WALLETS_PATTERN: Final = "punto:{w:*}"
 _TABLE_PARTS: Final = (

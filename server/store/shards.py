@@ -20,6 +20,7 @@ from redis.exceptions import RedisClusterException, RedisError
 from server.store.errors import StoreAway
 
 CONNECT_TIMEOUT_MS: Final = 1_000
+UNREADABLE: Final = "--store: the URL can't be read: is its host or port not right?"
 CONNECTIONS_MAX: Final = 80
 """To one server: for `driver.CALLS_MAX` calls at once, for subscriptions, and for those that are being closed."""
 
@@ -56,6 +57,14 @@ def open_shards(url: str, call_timeout_ms: int) -> Shards:
     """
     options = _options(call_timeout_ms)
     scheme = url.partition("://")[0]
+    try:
+        return _shards(scheme, url, options)
+    except ValueError as error:
+        # what the libraries say of a URL quotes parts of it, which may be a password
+        raise error if str(error).startswith("--store: ") else ValueError(UNREADABLE) from None
+
+
+def _shards(scheme: str, url: str, options: dict[str, Any]) -> Shards:
     match scheme:
         case "redis+sentinel":
             return _Sentinels(url, options)
@@ -64,7 +73,7 @@ def open_shards(url: str, call_timeout_ms: int) -> Shards:
         case "redis" | "rediss" | "unix":
             return _Single(url, options)
         case _:
-            raise ValueError(f"--store: no such kind of store: {scheme}://")
+            raise ValueError("--store: no such kind of store (see --help for those there are)")
 
 
 def _options(call_timeout_ms: int) -> dict[str, Any]:
@@ -206,7 +215,7 @@ class _Parts:
 def _address(text: str, default_port: int) -> tuple[str, int]:
     host, _, port = text.rpartition(":") if ":" in text else (text, "", str(default_port))
     if not host or not port.isdecimal():
-        raise ValueError(f"--store: not HOST:PORT: {text}")
+        raise ValueError(UNREADABLE)
     return host, int(port)
 
 

@@ -31,24 +31,26 @@ def test_the_limits_of_every_house_can_be_played_by_and_none_rounds() -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"chips": []}, "--chips: 0 chips"),
-        ({"chips": list(range(10, 11 + CHIPS_MAX))}, "--chips: 13 chips"),
-        ({"chips": [10, 25, 10]}, "--chips: one of them comes twice"),
-        ({"chips": [10, 0]}, "--chips: 0 is no amount"),
-        ({"chips": [10, -25]}, "--chips: -25 is no amount"),
-        ({"chips": [10, AMOUNT_MAX + 1]}, f"--chips: {AMOUNT_MAX + 1} is no amount"),
-        ({"minimum": 0}, "--minimum: 0 is no amount"),
-        ({"minimum": 51}, "--minimum: 51 is above the maximum on tie, 50"),
-        ({"minimum": 10, "chips": [5, 9]}, "--chips: no chip reaches the minimum on player"),
-        ({"minimum": 10, "chips": [100]}, "--chips: no chip reaches the minimum on tie"),
-        ({"table_maximums": {BANKER: 9}}, "--table-maximum: 9 on banker"),
-        ({"win_max": 0}, "--win-max: 0"),
-        ({"maximums": {TIE: AMOUNT_MAX // 45 + 1}}, "--maximum: "),
-        ({"maximums": {BANKER: AMOUNT_MAX // 10 + 1}}, "--maximum: "),
+        ({"chips": []}, "chips: 0 chips"),
+        ({"chips": list(range(10, 11 + CHIPS_MAX))}, "chips: 13 chips"),
+        ({"chips": [10, 25, 10]}, "chips: one of them comes twice"),
+        ({"chips": [10, 0]}, "chips: 0 is no amount"),
+        ({"chips": [10, -25]}, "chips: -25 is no amount"),
+        ({"chips": [10, AMOUNT_MAX + 1]}, f"chips: {AMOUNT_MAX + 1} is no amount"),
+        ({"minimum": 0}, "minimum: 0 is no amount"),
+        ({"minimum": 51}, "minimum: 51 is above the maximum on tie, 50"),
+        ({"minimum": 10, "chips": [5, 9]}, "chips: no chip reaches the minimum on player"),
+        ({"minimum": 10, "chips": [100]}, "chips: no chip reaches the minimum on tie"),
+        ({"table_maximums": {BANKER: 9}}, "table_maximum: 9 on banker"),
+        ({"win_max": 0}, "win_max: 0"),
+        ({"maximums": {TIE: AMOUNT_MAX // 45 + 1}}, "maximum: "),
+        ({"maximums": {BANKER: AMOUNT_MAX // 10 + 1}}, "maximum: "),
     ],
 )
 def test_what_can_not_be_is_named(changes: dict[str, object], named: str) -> None:
-    assert (impossible(replace(RULES, **changes)) or "").startswith(named)
+    found = impossible(replace(RULES, **changes))
+    assert found is not None
+    assert f"{found.key}: {found.problem}".startswith(named)
 
 
 def test_the_largest_win_at_every_seat_stays_a_whole_number() -> None:
@@ -62,11 +64,7 @@ def test_the_largest_win_at_every_seat_stays_a_whole_number() -> None:
 @pytest.mark.parametrize(
     ("stakes", "named"),
     [
-        (Stakes(maximum=0), "--maximum"),
-        (Stakes(tie_maximum=0), "--tie-maximum"),
-        (Stakes(table_maximum=-1), "--table-maximum"),
         (Stakes(table_maximum=99), "--table-maximum"),
-        (Stakes(win_max=-1), "--win-max"),
         (Stakes(minimum=50_001), "--minimum"),
         (Stakes(chips=(7,)), "--chips"),
         (Stakes(maximum=10**12, table_maximum=0), "--maximum"),

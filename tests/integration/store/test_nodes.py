@@ -1,10 +1,11 @@
 """The register of nodes, and what the store tells of itself."""
 
+import pytest
 from redis.asyncio import Redis
 
 from server.store import keys
 from server.store.driver import Driver
-from server.store.nodes import SILENT_MS, Nodes
+from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.tables import Tables
 from tests.integration.store.checks import Ledger, Owner, fresh_id
 
@@ -69,3 +70,48 @@ async def test_an_owner_notes_in_which_run_of_the_store_the_table_lives(
     await tables.adopt_store(owner.table, heir.lease, "run-3", "", rollback=False)
     answered = await tables.claim(owner.table, owner.lease.node, 1_000)
     assert (answered.rollback, answered.lease.incarnation) == (False, "inc-3")
+
+
+# --- settings that must agree -----------------------------------------------------------------------------------------
+
+OURS = {"currency": '"PTO"'}
+
+
+async def differences(nodes: Nodes, node: str, of_nodes: dict[str, str], of_store: dict[str, str] = OURS) -> list[str]:
+    """What keeps this node from joining, as words."""
+    with pytest.raises(SettingsDiffer) as differ:
+        await nodes.join(node, of_store, of_nodes, accepts_others=False)
+    assert "\n" not in str(differ.value)
+    return [str(difference) for difference in differ.value.differences]
+
+
+async def test_nodes_that_live_must_agree(driver: Driver, raw: Redis) -> None:
+    nodes, theirs = Nodes(driver), {"card_ms": "10", "minimum": "5"}
+    await nodes.join("a", OURS, theirs, accepts_others=False)
+    await nodes.join("b", OURS, {"card_ms": "10", "newer_option": "1"}, accepts_others=False)
+    assert await differences(nodes, "c", {"card_ms": "20", "minimum": "5"}) == [
+        "card_ms is 20, but node a runs by 10",
+        "card_ms is 20, but node b runs by 10",
+    ]
+    assert sorted((await nodes.heartbeat("a")).live) == ["a", "b"]  # who was refused is not in the register
+    await nodes.join("c", OURS, {"card_ms": "20"}, accepts_others=True)
+    assert sorted((await nodes.heartbeat("a")).live) == ["a", "b", "c"]
+    for node in ("a", "b"):
+        await silence(raw, node, SILENT_MS + 1)
+    await nodes.join("d", OURS, {"card_ms": "20"}, accepts_others=False)  # the dead are not asked
+    assert set(await raw.hkeys(keys.NODE_SETTINGS)) == {b"", b"c", b"d"}
+    await nodes.forget("c")
+    assert set(await raw.hkeys(keys.NODE_SETTINGS)) == {b"", b"d"}
+
+
+async def test_the_store_keeps_what_it_was_opened_with(driver: Driver, raw: Redis) -> None:
+    nodes = Nodes(driver)
+    await nodes.join("a", OURS, {}, accepts_others=False)
+    await nodes.forget("a")
+    euro = {"currency": '"EUR"', "exponent": "2"}
+    told = await differences(nodes, "b", {}, euro)
+    assert told == ['currency is "EUR", but this store was opened with "PTO"']
+    with pytest.raises(SettingsDiffer):
+        await nodes.join("b", euro, {}, accepts_others=True)
+    await nodes.join("b", {**OURS, "exponent": "2"}, {}, accepts_others=False)  # an option that is new to the store
+    assert len(await differences(nodes, "c", {}, {"exponent": "0"})) == 1

@@ -1,0 +1,134 @@
+"""Every option of a node, once: its key in the file is `betting_ms`, its variable PUNTO_BETTING_MS, its flag
+`--betting-ms`.
+
+A new option is a row here, a field in `server/settings.py` and a line in `settings_of` below; README's table, `serve
+--help` and `punto-server settings` follow from the row (and a test holds README to it).
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from client_sdk.game.shoe import CUT_CARD_DEFAULT, CUT_CARD_MIN
+from client_sdk.protocol.messages import AMOUNT_MAX
+from server.options import kinds
+from server.options.kinds import Address, Kind
+from server.settings import DURATION_MS_MAX, PLAY_MONEY, PLAY_MONEY_MAX, SEATS_MAX, Pace, Settings, Stakes, Times
+
+PACE: Final = Pace()
+STAKES: Final = Stakes()
+TIMES: Final = Times()
+URL_DEFAULT: Final = "embedded"
+
+
+class Same(Enum):
+    """Where a setting has to be the same. NODES: on all that run at one time. STORE: as long as the store lives, since
+    what lies in it was counted by it."""
+
+    NOWHERE = "nowhere"
+    NODES = "nodes"
+    STORE = "store"
+
+
+class Option(NamedTuple):
+    """One option. A default of None: it may be left unset. `is_secret`: never shown."""
+
+    key: str
+    kind: Kind
+    default: Any
+    means: str
+    same: Same = Same.NOWHERE
+    is_secret: bool = False
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return f"--{self.key.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        """The option in the environment."""
+        return f"PUNTO_{self.key.upper()}"
+
+
+def _amount(least: int) -> Kind:
+    return kinds.whole("N", least, AMOUNT_MAX)
+
+
+def _ms(least: int, most: int = DURATION_MS_MAX) -> Kind:
+    return kinds.whole("MS", least, most, unit="ms")
+
+
+_OPTIONS: Final = (
+    Option("listen", kinds.address(), Address("127.0.0.1", 8765), "where patrons connect"),
+    Option(
+        "store",
+        kinds.text("URL"),
+        URL_DEFAULT,
+        "embedded, redis://, rediss://, redis+sentinel://, redis+cluster://",
+    ),
+    Option("data", kinds.path("DIR"), Path("data"), "of the embedded store"),
+    Option("open", kinds.switch(), False, "admit guests with play money", Same.STORE),
+    Option("play_money", kinds.whole("N", 0, PLAY_MONEY_MAX), PLAY_MONEY, "minor units", Same.NODES),
+    Option("currency", kinds.text("CODE", "[A-Z]{3}", "three capitals"), "PTO", "code of the currency", Same.STORE),
+    Option("exponent", kinds.whole("N", 0, 4), 2, "minor units are so many decimal places", Same.STORE),
+    Option("betting_ms", _ms(100), PACE.betting_ms, "betting time", Same.NODES),
+    Option("card_ms", _ms(0), PACE.card_ms, "from card to card", Same.NODES),
+    Option("result_ms", _ms(0), PACE.result_ms, "the result stands", Same.NODES),
+    Option("grace_ms", _ms(0), PACE.grace_ms, "a lost seat waits", Same.NODES),
+    Option("cut_card", kinds.whole("N", CUT_CARD_MIN, 200), CUT_CARD_DEFAULT, "cards behind it", Same.NODES),
+    Option("seats_max", kinds.whole("N", 1, SEATS_MAX), SEATS_MAX, "seats at a table", Same.NODES),
+    Option("chips", kinds.amounts(), STAKES.chips, "what one act may lay, minor units", Same.NODES),
+    Option("minimum", _amount(1), STAKES.minimum, "least sum on a spot", Same.NODES),
+    Option("maximum", _amount(1), STAKES.maximum, "greatest sum of one patron on a side", Same.NODES),
+    Option("tie_maximum", _amount(1), STAKES.tie_maximum, "greatest sum of one patron on the tie", Same.NODES),
+    Option("table_maximum", _amount(0), STAKES.table_maximum, "greatest sum of all patrons on a side", Same.NODES),
+    Option("win_max", _amount(0), STAKES.win_max, "cap on the win of one bet at royal", Same.NODES),
+    Option("stacked_shoe", kinds.path("FILE"), None, "deal these rounds, one a line (open play only)", Same.NODES),
+    Option("demo_bots", kinds.whole("N", 0, 100, bare="3"), 0, "bots at each table"),
+    Option("workers", kinds.whole("N", 0, 64), 0, "so many processes on one port, 0: one node, no supervisor"),
+    Option("confirm_replicas", kinds.whole("K", 0, 16), 0, "replicas that must have an act about money", Same.NODES),
+    Option("confirm_ms", _ms(10), TIMES.confirm_ms, "so long an act waits for them"),
+    Option("store_ms", _ms(100), TIMES.store_ms, "a store that does not answer in this time is away"),
+    Option("lease_ms", _ms(400, 60_000), TIMES.lease_ms, "a silent owner of a table is replaced after it", Same.NODES),
+    Option("renew_ms", _ms(50, 20_000), TIMES.renew_ms, "so often a quiet owner renews its lease"),
+    Option("accept_unsafe_store", kinds.switch(), False, "run on a store whose settings could lose money"),
+    Option("accept_other_settings", kinds.switch(), False, "run beside nodes with other settings, until they follow"),
+    Option("log_level", kinds.one_of("LEVEL", "debug", "info", "warning", "error"), "info", "least grave record"),
+)
+OPTIONS: Final = MappingProxyType({option.key: option for option in _OPTIONS})
+
+
+def settings_of(values: Mapping[str, Any], worker: int = 0) -> Settings:
+    """Make the settings of a node from the values of all options. Raises `BadSetting` where they do not fit
+    together."""
+    return Settings(
+        host=values["listen"].host,
+        port=values["listen"].port,
+        store=values["store"],
+        data=values["data"],
+        open_play=values["open"],
+        play_money=values["play_money"],
+        currency=values["currency"],
+        exponent=values["exponent"],
+        pace=_part(Pace, values),
+        stakes=_part(Stakes, values),
+        times=_part(Times, values),
+        cut_card=values["cut_card"],
+        seats_max=values["seats_max"],
+        stacked_shoe=values["stacked_shoe"],
+        demo_bots=values["demo_bots"],
+        workers=values["workers"],
+        worker=worker,
+        confirm_replicas=values["confirm_replicas"],
+        accept_unsafe_store=values["accept_unsafe_store"],
+        accept_other_settings=values["accept_other_settings"],
+        log_level=values["log_level"],
+    )
+
+
+def _part(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """Make a group of settings whose fields are named as their options."""
+    return kind(**{name: values[name] for name in kind.__dataclass_fields__})

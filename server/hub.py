@@ -41,10 +41,18 @@ Nudge = Callable[[str], None]
 class Hub:
     """Local fan-out: from the bus and the streams to sockets."""
 
-    def __init__(self, driver: Driver, tables: Tables, close_slow: Callable[[Listener], None]) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        tables: Tables,
+        close_slow: Callable[[Listener], None],
+        look_at_nodes: Callable[[], None],
+    ) -> None:
+        """`look_at_nodes` is called when a node says that it leaves."""
         self._driver = driver
         self._tables = tables
         self._close_slow = close_slow
+        self._look_at_nodes = look_at_nodes
         self._feeds: dict[str, Feed] = {}
         self._opening = asyncio.Lock()
         self._subscription = Subscription(driver)
@@ -183,6 +191,7 @@ class Hub:
     async def _listen_for_ever(self) -> None:
         while True:
             try:
+                await self._subscription.add_nodes()
                 while True:
                     await self._take(await self._subscription.next())
             except StoreError as error:
@@ -207,6 +216,9 @@ class Hub:
 
     async def _take(self, envelope: Envelope) -> None:
         """Act on one publication; one that can't be read is dropped, and the listening goes on."""
+        if envelope.kind == "nodes":
+            self._look_at_nodes()
+            return
         feed = self._feeds.get(envelope.table)
         if feed is None:
             return

@@ -56,7 +56,7 @@ class Node:
         self.statements = Statements(ledgers)
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.roster.is_alive)
-        self.hub = Hub(driver, self.tables, self.gateway.close_slow)
+        self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())
         at = Workplace(
             node=self.node_id,
             driver=driver,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from client_sdk.protocol.messages import TableRules
@@ -21,12 +22,10 @@ from server.store.tables import Tables
 log = logging.getLogger(__name__)
 
 BEAT_MS: Final = 100
-"""So often a node says that it lives, and looks who else does: a node that leaves is noticed within this time."""
+"""So often a node says that it lives, and looks who else does. One that leaves tells the others; where they do not hear
+it they notice within this time."""
 INDEX_MS: Final = 2_000
 """So often the index of tables is read again."""
-HANDOVER_NOTICE_MS: Final = 2 * BEAT_MS
-"""How long a leaving node still deals after it took itself out of the register: the others take their places
-meanwhile."""
 
 
 class Roster:
@@ -58,6 +57,7 @@ class Roster:
         self._trusted_until_ms = 0
         self._seats_wanted_back = asyncio.Event()
         self._beating = asyncio.Lock()
+        self._asked_to_look = asyncio.Event()
         self.live: tuple[str, ...] = ()
         self.is_alive = False
 
@@ -76,14 +76,17 @@ class Roster:
             group.create_task(self._read_index_for_ever(), name="roster reads the index")
             group.create_task(self._take_seats_back_for_ever(), name="roster takes seats back")
 
+    def look(self) -> None:
+        """Look into the register now instead of at the next beat: a node left."""
+        self._asked_to_look.set()
+
     async def leave(self) -> None:
-        """Hand every table over: out of the register first, so that others stand ready, then each lease at once."""
+        """Hand every table over: out of the register first, so that others take their places, then each lease at
+        once."""
         self._is_leaving = True
         try:
             async with self._beating:  # a beat under way would enter the node again
                 await self._nodes.forget(self._node)
-            if self._dealers and len(self.live) > 1:
-                await asyncio.sleep(HANDOVER_NOTICE_MS / 1000)
         except StoreError as error:
             log.warning("leave_not_announced", extra={"reason": str(error)})
         tasks = [task for _, task in self._dealers.values()]
@@ -96,7 +99,10 @@ class Roster:
 
     async def _beat_for_ever(self) -> None:
         while not self._is_leaving:
-            await asyncio.sleep(BEAT_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_MS / 1000 * random.uniform(0.8, 1.2)):  # noqa: S311 - jitter
+                    await self._asked_to_look.wait()
+            self._asked_to_look.clear()
             async with self._beating:
                 if not self._is_leaving:
                     await self._beat_once()

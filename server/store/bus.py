@@ -25,7 +25,8 @@ ENVELOPES_WAITING_MAX: Final = 10_000
 
 
 class Envelope(NamedTuple):
-    """One publication of a table. `body` is the event's bytes, or what the kind says in `lua/`."""
+    """One publication of a table. `body` is the event's bytes, or what the kind says in `lua/`. Kind `nodes` is about
+    no table: the register of nodes has changed."""
 
     table: str
     kind: str
@@ -46,7 +47,13 @@ class Subscription:
 
     async def add(self, table: str) -> None:
         """Follow a table. Raises `StoreAway`."""
-        channel = keys.bus_channel(table)
+        await self._subscribe(keys.bus_channel(table), table)
+
+    async def add_nodes(self) -> None:
+        """Follow the register of nodes. Raises `StoreAway`."""
+        await self._subscribe(keys.NODES_CHANNEL, "")
+
+    async def _subscribe(self, channel: str, table: str) -> None:
         client = await self._driver.client_of(channel)
         self._tables[channel.encode()] = table
         async with _line_may_break():

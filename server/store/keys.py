@@ -12,6 +12,8 @@ TABLES: Final = "punto:tables"
 NODES: Final = "punto:nodes"
 NODE_SETTINGS: Final = f"{{{NODES}}}:settings"
 """In the slot of NODES."""
+NODES_CHANNEL: Final = f"{{{NODES}}}:bus"
+"""The sharded channel on which nodes tell each other to look into the register, in the slot of NODES."""
 WALLETS_PREFIX: Final = "punto:{w:"
 WALLETS_PATTERN: Final = "punto:{w:*}"
 _TABLE_PARTS: Final = (

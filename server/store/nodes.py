@@ -12,6 +12,7 @@ from server.store.errors import Refused, StoreError, StoreRefused
 SILENT_MS: Final = 1_000
 """A node that gave no sign for this long counts as dead."""
 _HEARTBEAT: Final = Script("heartbeat", None)
+_FORGET: Final = Script("forget", None)
 _JOIN: Final = Script("join_nodes", None)
 
 
@@ -83,9 +84,8 @@ class Nodes:
         return Beat(now_ms, bool(was_unknown), tuple(name.decode() for name in nodes))
 
     async def forget(self, node: str) -> None:
-        """Take a node that stops out of the register."""
-        await self._driver.call("ZREM", keys.NODES, node)
-        await self._driver.call("HDEL", keys.NODE_SETTINGS, node)
+        """Take a node that stops out of the register, and have the others look into it at once."""
+        await self._driver.run(_FORGET, (keys.NODES, keys.NODE_SETTINGS), (node, keys.NODES_CHANNEL))
 
     async def run_id_of(self, table: str) -> str:
         """Read the run_id of the server that holds a table; it changes with every restart and every failover."""

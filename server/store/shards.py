@@ -19,7 +19,8 @@ from redis.exceptions import RedisClusterException, RedisError
 
 from server.store.errors import StoreAway
 
-CONNECT_TIMEOUT_MS: Final = 1_000
+CONNECT_TIMEOUT_MS: Final = 2_000
+"""Sixty connections at once, each with its greeting, need more than one second on a machine that is busy."""
 UNREADABLE: Final = "--store: the URL can't be read: is its host or port not right?"
 CONNECTIONS_MAX: Final = 80
 """To one server: for `driver.CALLS_MAX` calls at once, for subscriptions, and for those that are being closed."""

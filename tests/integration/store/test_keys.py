@@ -78,7 +78,7 @@ def test_no_two_ids_share_a_key(ids: list[str]) -> None:
         assert not set(keys.wallet_keys(one)) & set(keys.wallet_keys(other))
     named = {name for each in ids for name in (*keys.table_keys(each), keys.bus_channel(each))}
     assert not named & {name for each in ids for name in keys.wallet_keys(each)}
-    assert not named & {keys.TABLES, keys.NODES}
+    assert not named & {keys.TABLES, keys.NODES, keys.NODES_CHANNEL}
 
 
 def test_the_parts_named_alone_are_those_that_scripts_take() -> None:
@@ -128,7 +128,7 @@ async def test_scripts_touch_only_the_keys_that_they_declare(
             elif is_scripts and name != "TIME":
                 names = words if name == "DEL" else words[:1]
                 touched |= set(names)
-                allowed = {f"{declared[0]}:bus"} if name == "SPUBLISH" else set(declared)
+                allowed = {f"{declared[0]}:bus", keys.NODES_CHANNEL} if name == "SPUBLISH" else set(declared)
                 assert set(names) <= allowed, (name, names)
                 assert len({key_slot(each.encode()) for each in (*declared, *names)}) == 1
     parts = {key.rpartition("}")[2] for key in touched}
@@ -162,6 +162,7 @@ async def _use_every_verb(driver: Driver, tables: Tables, wallets: Wallets, cash
     owner = await Owner.of_new_table(tables, ledger)
     await nodes.join(NODE, {"currency": "PTO"}, {"card_ms": "10"}, accepts_others=False)
     await nodes.heartbeat(NODE)
+    await nodes.forget(NODE)
     await wallets.create("p", "P", False, "abc", 1_000)
     await cashier.sit_down(owner.table, Sitter("p", "P", False, NODE, "c-p"), "r1", 500)
     await tables.renew(owner.table, owner.lease)

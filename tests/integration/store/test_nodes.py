@@ -1,9 +1,12 @@
 """The register of nodes, and what the store tells of itself."""
 
+import asyncio
+
 import pytest
 from redis.asyncio import Redis
 
 from server.store import keys
+from server.store.bus import Envelope, Subscription
 from server.store.driver import Driver
 from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.tables import Tables
@@ -33,6 +36,20 @@ async def test_a_node_lives_as_long_as_it_gives_signs(driver: Driver, raw: Redis
     await nodes.forget("b")
     await nodes.forget("never seen")
     assert (await nodes.heartbeat("a")).live == ("a",)
+
+
+async def test_a_node_that_stops_tells_the_others(driver: Driver) -> None:
+    """It is out of the register when the news comes."""
+    nodes, subscription = Nodes(driver), Subscription(driver)
+    for node in ("a", "b"):
+        await nodes.heartbeat(node)
+    await subscription.add_nodes()
+    await subscription.add_nodes()  # as after a line that broke
+    await nodes.forget("a")
+    async with asyncio.timeout(5):
+        assert await subscription.next() == Envelope("", "nodes", "", 0, b"")
+    assert "a" not in (await nodes.heartbeat("b")).live
+    await subscription.close()
 
 
 async def test_a_slow_sign_of_its_own_makes_no_node_dead(driver: Driver, raw: Redis) -> None:

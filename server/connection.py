@@ -215,6 +215,9 @@ class Connection:
         if self._identity is not None:
             return error_reply(request.request_id, ErrorCode.HELLO_TWICE)
         identity = await self._house.guests.admit(request.name, request.token, request.bot)
+        wallet = identity.wallet
+        if request.token is not None and await self._house.cashier.carry_all_in_of(identity.patron):
+            wallet = await self._house.cashier.balance(identity.patron)
         self._identity, self.patron = identity, identity.patron
         log.debug("hello", extra={"patron": self.patron, "connection": self.id, "client": repr(request.client)})
         return Welcome(
@@ -224,7 +227,7 @@ class Connection:
             patron=identity.patron,
             name=identity.name,
             token=identity.token,
-            wallet=identity.wallet,
+            wallet=wallet,
             currency=self._house.currency,
             exponent=self._house.exponent,
             at_ms=self._house.clock.now_ms(),

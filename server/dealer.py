@@ -21,6 +21,7 @@ from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
 from server.projector import Projector
+from server.running import running
 from server.sealing import seal_ledger
 from server.settling import settle_bets
 from server.shoes import ShoeLost, Shoes
@@ -31,6 +32,7 @@ from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
+from server.sweeping import sweep_for_ever
 from server.table import machine
 from server.table.machine import Change, Due
 from server.table.phases import Phase, Step
@@ -162,14 +164,14 @@ class Dealer:
         )
         self._told_crowd, self._cleared_for = -1, ()
         await self._notice_rollback()  # first: nothing may be told in a life of the table that seats know better
-        await self._at.cashier.carry_all_home(self.table)
         await self._clear_dead_seats()
         await self._reopen_shoe()
         await self._answer_rollback()
         await self._void_if_asked()
         if away_since_ms is not None:
             await self._give_time_back(away_since_ms)
-        async with Projector(self.table, self._now.lease, self._at.ledgers, self._sealed):
+        projector = Projector(self.table, self._now.lease, self._at.ledgers, self._sealed)
+        async with running(projector.run(), sweep_for_ever(self.table, self._at.cashier)):
             while not self._may_leave():
                 await self._keep_appointment()
 
@@ -463,7 +465,6 @@ class Dealer:
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""
-        await self._at.cashier.carry_all_home(self.table)
         told: list[tuple[str, object]] = []
         grace_ms = self._now.rules.grace_ms
         for patron, reason in await self._tables.departures(self.table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):

@@ -10,8 +10,7 @@ back. The processes around it (the embedded store, workers, demo bots) are `proc
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Final
 
@@ -24,6 +23,7 @@ from server.dealer import Dealer, Workplace
 from server.gateway import Gateway
 from server.hub import Hub
 from server.roster import Roster
+from server.running import running
 from server.settings import Settings
 from server.statements import Statements
 from server.store.driver import Driver
@@ -133,19 +133,3 @@ class Node:
 
 def _new_incarnation() -> str:
     return secrets.token_hex(8)
-
-
-@asynccontextmanager
-async def running(*coroutines: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run tasks beside the block, and cancel them after it; one that fails ends the block with its error."""
-    has_ended = False
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(coroutine) for coroutine in coroutines]
-            yield
-            has_ended = True
-            for task in tasks:
-                task.cancel()
-    except BaseExceptionGroup as errors:
-        if not has_ended:
-            raise errors.exceptions[0] from None

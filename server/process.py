@@ -16,7 +16,8 @@ from typing import Final
 from server.embedded import EmbeddedError, EmbeddedValkey
 from server.embedded.config import ending_with_us
 from server.gateway import check_address
-from server.node import Node, running
+from server.node import Node
+from server.running import running
 from server.settings import BadSetting, Settings
 from server.store.driver import Driver
 from server.store.safety import refuse_unsafe_store

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from itertools import islice
-from typing import Final, Self
+from typing import Final
 
 from server.ledger.copies import Copy, copies_of
 from server.ledger.entries import BadEntry, Entry, unpack_entry
@@ -40,21 +40,11 @@ class Projector:
         self._ledgers = ledgers
         self._sealed = sealed
         self._warn_at = LEDGER_LARGE
-        self._task: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
         return f"<Projector {self._table} epoch={self._lease.epoch}>"
 
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._work(), name=f"projector {self._table}")
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._task is not None, "it was entered"
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-    async def _work(self) -> None:
+    async def run(self) -> None:
         """Work whenever there is a new seal, and after a failure again, until the lease is lost."""
         while True:
             self._sealed.clear()

@@ -33,6 +33,7 @@ _TABLE_PARTS: Final = (
     "outgoing",
     "ledger",
     "consumers",
+    "incoming",
 )
 _WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
 

@@ -59,6 +59,9 @@ _SCRIPTS: Final = {
         "close_cash_out",
         "departures",
         "open_cash_outs",
+        "expect_buy_in",
+        "expected_buy_ins",
+        "forget_buy_in",
         "come_back",
         "adopt_store",
         "report_loss",
@@ -369,10 +372,23 @@ class Tables:
     async def sit(
         self, table: str, patron: str, name: str, bot: bool, node: str, connection: str, n: int = 0, amount: int = 0
     ) -> Seated:
-        """Take a seat (or take one's own over) and the chips of transfer `n`. Raises `Refused` UNKNOWN_TABLE,
-        TABLE_FULL."""
+        """Take a seat (or take one's own over) and the chips of transfer `n`; without a `connection` only the chips, to
+        the seat as it is or to one that is away. Raises `Refused` UNKNOWN_TABLE, TABLE_FULL."""
         answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount)
         return Seated(int(answer[2]), answer[3].decode(), bool(answer[4]))
+
+    async def expect_buy_in(self, table: str, patron: str) -> None:
+        """Note that a buy-in is about to be given. Raises `Refused` UNKNOWN_TABLE."""
+        await self._run("expect_buy_in", table, patron)
+
+    async def expected_buy_ins(self, table: str, age_ms: int, limit: int) -> list[tuple[str, int]]:
+        """List buy-ins that have been expected for so long, the oldest first: (patron, expected_at_ms)."""
+        flat = (await self._run("expected_buy_ins", table, age_ms, limit))[2:]
+        return [(patron.decode(), at_ms) for patron, at_ms in zip(flat[::2], flat[1::2], strict=True)]
+
+    async def forget_buy_in(self, table: str, patron: str, expected_at_ms: int) -> None:
+        """Expect a buy-in no longer, unless another one was announced since."""
+        await self._run("forget_buy_in", table, patron, expected_at_ms)
 
     async def go_away(self, table: str, patron: str, connection: str) -> bool:
         """Mark a seat as away, if it is still this connection's."""

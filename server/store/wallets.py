@@ -7,8 +7,11 @@ from server.store.driver import Answer, Driver, Script
 from server.store.errors import Refused
 
 _SCRIPTS: Final = {
-    name: Script(name, "_wallet", moves_money=name != "read_wallet")
-    for name in ("create_wallet", "read_wallet", "give_buy_in", "close_buy_in", "take_cash_out", "operate_wallet")
+    name: Script(name, "_wallet", moves_money=name not in ("read_wallet", "open_buy_ins"))
+    for name in (
+        *("create_wallet", "read_wallet", "operate_wallet"),
+        *("give_buy_in", "open_buy_ins", "close_buy_in", "take_cash_out"),
+    )
 }
 WALLET_MAX: Final = 10**15
 """The operator fills no wallet beyond this, so that what is won with it stays below 2^53 (`operate_wallet.lua`)."""
@@ -70,6 +73,10 @@ class Wallets:
         """
         _, n, given, answer = await self._run("give_buy_in", patron, table, request_id, amount)
         return BuyIn(n, given, answer.decode())
+
+    async def open_buy_ins(self, patron: str) -> list[str]:
+        """List the tables to which a buy-in is under way. Raises `Refused` UNKNOWN_PATRON."""
+        return [table.decode() for table in (await self._run("open_buy_ins", patron))[1:]]
 
     async def close_buy_in(self, patron: str, table: str, n: int, answer: str) -> int:
         """Close a buy-in by the table's answer; returns the balance."""

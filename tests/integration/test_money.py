@@ -236,3 +236,20 @@ async def test_the_cashier_moves_nothing_twice(arrive, tmp_path) -> None:
         joined = await client.join(table, 0)
         assert joined["you"]["stack"] == 20_000
         assert joined["wallet"] == PLAY_MONEY - 20_000
+
+
+async def test_a_hello_carries_on_a_buy_in_that_a_dead_node_left_open(arrive, tmp_path) -> None:
+    """The chips are at the table, in a seat that waits for its patron; a table that is gone gives them back."""
+    table = "royal-1"
+    async with own_node(tmp_path / "data") as node, await store_of(node) as store:
+        first = await arrive(node.url, "Cut off")
+        wallets = Wallets(store)
+        await wallets.give_buy_in(first.patron, table, "r1", 1_000)
+        await wallets.give_buy_in(first.patron, "gone-1", "r1", 500)
+        async with await RawClient.arrive(node.url, token=first.token) as second:
+            assert second.wallet == PLAY_MONEY - 1_000
+            you = (await second.call("watch", table=table))["you"]
+            assert (you["stack"], await wallets.open_buy_ins(first.patron)) == (1_000, [])
+            joined = await second.call("join", table=table, buy_in=1_000, request_id="r1")
+            assert (joined["you"]["stack"], joined["wallet"]) == (1_000, PLAY_MONEY - 1_000)
+            assert (await second.call("leave", table=table))["wallet"] == PLAY_MONEY

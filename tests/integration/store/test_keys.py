@@ -83,7 +83,7 @@ def test_no_two_ids_share_a_key(ids: list[str]) -> None:
 
 def test_the_parts_named_alone_are_those_that_scripts_take() -> None:
     names = keys.table_keys("t1")
-    assert len(set(names)) == len(names) == 17
+    assert len(set(names)) == len(names) == 18
     assert keys.events_key("t1") in names
     assert keys.bets_key("t1") in names
 
@@ -134,7 +134,7 @@ async def test_scripts_touch_only_the_keys_that_they_declare(
     parts = {key.rpartition("}")[2] for key in touched}
     assert parts >= {"", ":events", ":stacks", ":bets", ":requests:0", ":requests:1", ":transfers", ":outgoing", ":bus"}
     assert parts >= {":ledger", ":consumers", ":rounds"}
-    assert len(scripts) >= 30
+    assert len(scripts) >= 34
 
 
 @asynccontextmanager
@@ -182,6 +182,8 @@ async def _use_every_verb(driver: Driver, tables: Tables, wallets: Wallets, cash
     await tables.adopt_store(owner.table, owner.lease, "run-2", "inc-2", rollback=True)
     await tables.leave(owner.table, "p")
     await cashier.carry_all_home(owner.table)
+    await cashier.carry_all_in(owner.table, age_ms=0)
+    await cashier.carry_all_in_of("p")
     ledgers = Ledgers(driver)
     await ledgers.open_consumer(owner.table, "books")
     await Projector(owner.table, owner.lease, ledgers, asyncio.Event()).project()

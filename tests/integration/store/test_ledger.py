@@ -20,6 +20,7 @@ from server.ledger.entries import Act, BuyIn, CashOut, Entry, SealMark, Settleme
 from server.ledger.playback import Playback
 from server.projector import Projector
 from server.replays import compare_table
+from server.running import running
 from server.statements import Statements
 from server.store import keys
 from server.store.books import Books
@@ -438,7 +439,7 @@ async def test_a_projector_works_by_itself_and_again_after_an_outage(
     sealed = asyncio.Event()
     faulty.arm(Fault(1, "before"))
     await play_round(owner)
-    async with Projector(owner.table, owner.lease, Ledgers(faulty), sealed), asyncio.timeout(5):
+    async with running(Projector(owner.table, owner.lease, Ledgers(faulty), sealed).run()), asyncio.timeout(5):
         for _ in range(2):
             while (await ledgers.marks(owner.table)).projected_to < owner.state.seal.sealed_to:
                 await asyncio.sleep(0.005)

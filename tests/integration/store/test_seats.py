@@ -48,9 +48,10 @@ async def test_a_seat_with_chips(tables: Tables, ledger: Ledger, owner: Owner) -
 async def test_sit_refusals_in_their_order(tables: Tables, ledger: Ledger) -> None:
     nowhere = fresh_id("nowhere")
     before = await ledger.contents()
-    for n in (0, 1):
-        assert await refusal_of(tables.sit(nowhere, "p", "P", False, NODE, "c", n, 10 * n)) == "UNKNOWN_TABLE"
+    assert await refusal_of(tables.sit(nowhere, "p", "P", False, NODE, "c")) == "UNKNOWN_TABLE"
+    assert await refusal_of(tables.expect_buy_in(nowhere, "p")) == "UNKNOWN_TABLE"
     assert await ledger.contents() == before
+    assert await refusal_of(tables.sit(nowhere, "p", "P", False, NODE, "c", 1, 10)) == "UNKNOWN_TABLE"
     owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=2))
     for patron in ("a", "b"):
         await owner.seat(patron)

@@ -1,19 +1,14 @@
-"""`punto deal` as a process: rounds, bets, and one line for whatever is asked wrongly."""
+"""`punto deal`: rounds, bets, and one line for whatever is asked wrongly."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-_ROOT = Path(__file__).parents[2]
+from tests.support.cli_run import Done, punto
 
-
-def deal(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "client_sdk.cli", "deal", *words]
-    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=30, check=False)
+def deal(*words: str) -> Done:
+    return punto("deal", *words)
 
 
 def dealt(variant: str, cards: str, *bets: str) -> Any:

@@ -10,13 +10,10 @@ import pytest
 
 from client_sdk import cli
 from client_sdk.commands import odds
+from tests.support.cli_run import punto
 
 _ROOT = Path(__file__).parents[2]
 _PUNTO = [sys.executable, "-m", "client_sdk.cli"]
-
-
-def punto(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*_PUNTO, *words], cwd=_ROOT, capture_output=True, text=True, timeout=30, check=False)
 
 
 @pytest.mark.parametrize(

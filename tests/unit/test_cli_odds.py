@@ -1,19 +1,18 @@
-"""`punto odds` as a process: every number it prints against the exact ones."""
+"""`punto odds`: every number it prints against the exact ones."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.cli_run import punto
+
 _ROOT = Path(__file__).parents[2]
 
 
 def odds(*words: str) -> str:
-    command = [sys.executable, "-m", "client_sdk.cli", "odds", *words]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = punto("odds", *words)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

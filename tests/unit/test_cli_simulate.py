@@ -1,21 +1,15 @@
-"""`punto simulate` as a process: counts that add up, a seed that repeats and is never told, chance without one."""
+"""`punto simulate`: counts that add up, a seed that repeats and is never told, chance without one."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from client_sdk.game.variants import VARIANTS
+from tests.support.cli_run import Done, punto
 
-_ROOT = Path(__file__).parents[2]
-
-
-def simulate(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "client_sdk.cli", "simulate", *words]
-    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=60, check=False)
+def simulate(*words: str) -> Done:
+    return punto("simulate", *words)
 
 
 def simulated(variant: str, rounds: int, *words: str) -> Any:

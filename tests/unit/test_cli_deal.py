@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.cli_run import Done, punto
 
+
 def deal(*words: str) -> Done:
     return punto("deal", *words)
 

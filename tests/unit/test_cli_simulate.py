@@ -8,6 +8,7 @@ import pytest
 from client_sdk.game.variants import VARIANTS
 from tests.support.cli_run import Done, punto
 
+
 def simulate(*words: str) -> Done:
     return punto("simulate", *words)
 

@@ -10,7 +10,7 @@ Behind it a session keeps one connection, comes back when it drops, and resumes 
 only names things; it must never touch the wire. Read next: `table` for what can be done there, `session` for how.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -21,6 +21,7 @@ from client_sdk.follower import Follower, seated_view, watched_view
 from client_sdk.pages import Pages
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
 from client_sdk.protocol.messages import (
+    AnyNotice,
     History,
     HistoryPage,
     Join,
@@ -36,7 +37,7 @@ from client_sdk.protocol.messages import (
     Watching,
     Welcome,
 )
-from client_sdk.session import Identity, Session
+from client_sdk.session import Identity, Session, TokenSource
 from client_sdk.settings import DEFAULTS, Settings
 from client_sdk.table import Table
 from client_sdk.timekeeper import keep_clock, ping
@@ -75,6 +76,11 @@ class Client:
     def token(self) -> str | None:
         """The identity to come back with: keep it secret, pass it to the next `connect`."""
         return self._session.identity.token
+
+    @property
+    def role(self) -> str:
+        """What the token allows: patron, spectator or operator."""
+        return self._welcome.role
 
     @property
     def wallet(self) -> int:
@@ -257,7 +263,8 @@ def connect(
     url: str,
     *,
     name: str | None = None,
-    token: str | None = None,
+    token: str | TokenSource | None = None,
+    on_notice: Callable[[AnyNotice], None] | None = None,
     codec: CodecName = "msgpack",
     bot: bool = False,
     buy_in: int = 0,
@@ -265,11 +272,13 @@ def connect(
 ) -> Connecting:
     """Connect to a server: `client = await connect(url)` or `async with connect(url) as client`.
 
-    With a `token` as its patron; without one as a new guest called `name`, where the house admits guests. `buy_in` is
-    what `join` brings to a table where it is not told, in minor units. A server that is down is tried for
-    `settings.connect_ms`.
+    With a `token` as its patron; without one as a new guest called `name`, where the house admits guests. Where tokens
+    expire, `token` is an async function that gives one that holds: it is asked before each hello, and when the present
+    one is about to end. `on_notice` is called with what is told of no table, and must not wait. `buy_in` is what `join`
+    to a table where it is not told, in minor units. A server that is down is tried for `settings.connect_ms`.
 
     Raises Unreachable, IdentityRefused (TokenRefused, NameRefused), ProtocolMismatch or Disconnected.
     """
-    identity = Identity(name=name, token=token, bot=bot)
-    return Connecting(Client(Session(url, _CODECS[codec], identity, settings), buy_in=buy_in))
+    source = token if callable(token) else None
+    identity = Identity(name=name, token=None if callable(token) else token, bot=bot, source=source)
+    return Connecting(Client(Session(url, _CODECS[codec], identity, settings, on_notice), buy_in=buy_in))

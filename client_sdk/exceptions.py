@@ -13,7 +13,7 @@
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
      │   │    TableMaximum
      │   ├─ IdentityRefused             3xxx: who you are
-     │   │    TokenRefused, NameRefused
+     │   │    TokenRefused, NameRefused, TokenExpired, TokenRevoked, RoleForbids
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
      │   │    StoreAway, Busy, Unconfirmed
      │   └─ ServerFailed                5xxx: the server's own fault
@@ -22,6 +22,7 @@
      ├─ Disconnected                    there is no connection: the request was never sent, or none will come back
      ├─ Unreachable                     the first connection could not be made
      ├─ ClientClosed                    the client was closed by its owner
+     ├─ TokenUnavailable                the caller's own source of tokens gave none
      ├─ ProtocolMismatch                the server speaks something else than this client
      ├─ TooMuchWaiting                  too many requests wait for an answer already
      ├─ ClockUnknown                    no answer to a ping yet, so the table's time is not known
@@ -303,6 +304,24 @@ class NameRefused(IdentityRefused):
     CODE = ErrorCode.NAME_REFUSED
 
 
+class TokenExpired(IdentityRefused):
+    """The token was good once: come with a fresh one."""
+
+    CODE = ErrorCode.TOKEN_EXPIRED
+
+
+class TokenRevoked(IdentityRefused):
+    """The token was good, and was ended early."""
+
+    CODE = ErrorCode.TOKEN_REVOKED
+
+
+class RoleForbids(IdentityRefused):
+    """The role of the token (spectator, operator) does not allow that."""
+
+    CODE = ErrorCode.ROLE_FORBIDS
+
+
 class StoreAway(NotNow):
     """The table's store can't be reached."""
 
@@ -403,6 +422,17 @@ class ClientClosed(PuntoError):
 
     def __str__(self) -> str:
         return "the client is closed"
+
+
+class TokenUnavailable(PuntoError):
+    """The source of tokens that `connect` was given raised something; `reason` is only its kind."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"no token could be had: {self.reason}"
 
 
 class ProtocolMismatch(PuntoError):

@@ -7,7 +7,7 @@ again is the caller's own request under its own id. Read next: `desk` for reques
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from secrets import SystemRandom
 from typing import Final
@@ -22,12 +22,25 @@ from client_sdk.exceptions import (
     ProtocolMismatch,
     PuntoError,
     Refused,
+    TokenExpired,
+    TokenUnavailable,
     Unreachable,
 )
 from client_sdk.line import CouldNotOpen, Line, LineEnd, open_line, server_of
-from client_sdk.protocol.codec import Codec
-from client_sdk.protocol.errors import may_reconnect
-from client_sdk.protocol.messages import PROTOCOL_VERSION, Hello, Message, SeatFreed, Welcome
+from client_sdk.protocol.codec import Codec, decode_notice
+from client_sdk.protocol.errors import CloseCode, may_reconnect
+from client_sdk.protocol.messages import (
+    NOTICE_TYPES,
+    PROTOCOL_VERSION,
+    AnyNotice,
+    Hello,
+    Message,
+    Refresh,
+    Refreshed,
+    SeatFreed,
+    TokenExpiring,
+    Welcome,
+)
 from client_sdk.roster import Roster
 from client_sdk.settings import Settings
 from client_sdk.tasks import Tasks
@@ -35,15 +48,18 @@ from client_sdk.tasks import Tasks
 log = logging.getLogger(__name__)
 
 CLIENT_NAME: Final = "punto-python"
+TokenSource = Callable[[], Awaitable[str]]
+"""Gives a token that holds now, fresh where the last one ends soon: asked before each hello and each refresh."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the client is to the server. The token is kept out of every text."""
+    """Who the client is to the server. The token is kept out of every text; `source` gives the next one."""
 
     name: str | None = None
     token: str | None = field(default=None, repr=False)
     bot: bool = False
+    source: TokenSource | None = field(default=None, repr=False)
 
     def hello(self, request_id: str) -> Hello:
         """Say who we are: by the token where there is one, else by a display name."""
@@ -54,8 +70,16 @@ class Identity:
 class Session:
     """One patron's presence. `welcome` is the newest one, `wallet` what the server last said of it."""
 
-    def __init__(self, url: str, codec: Codec, identity: Identity, settings: Settings) -> None:
+    def __init__(
+        self,
+        url: str,
+        codec: Codec,
+        identity: Identity,
+        settings: Settings,
+        on_notice: Callable[[AnyNotice], None] | None = None,
+    ) -> None:
         self.settings = settings
+        self._on_notice = on_notice
         self.identity = identity
         self.welcome: Welcome | None = None
         self.wallet = 0
@@ -159,6 +183,8 @@ class Session:
         """Decide by its close code whether to come back after a line has ended."""
         log.info("line_ended", extra={"close_code": end.close_code, "reason": end.reason})
         self._last_failure = self._last_failure or end.reason  # what the greeting met tells more
+        if end.close_code == CloseCode.TOKEN_EXPIRED and self.identity.source is not None:
+            return
         if not may_reconnect(end.close_code):
             self._end(Disconnected(end.reason or "the server closed the connection", end.close_code))
 
@@ -171,16 +197,38 @@ class Session:
     async def _greet(self, line: Line) -> None:
         """Say hello, then have everything resumed and sent again; where that can't be, drop the line."""
         try:
+            await self._fetch_token()
             hello = self.identity.hello(fresh_request_id())
             welcome = await self.desk.ask_on(line, hello, Welcome, self.settings.dial_ms)
             self._check(welcome)
         except PuntoError as error:
             self._last_failure = str(error)
-            if _is_final(error):
+            if _is_final(error) and not (isinstance(error, TokenExpired) and self.identity.source is not None):
                 self._end(error)
             line.abort()
         else:
             self._settle_in(line, welcome)
+
+    async def _fetch_token(self) -> None:
+        """Ask the source, if there is one, for the token to go on with. Raises `TokenUnavailable`."""
+        if self.identity.source is None:
+            return
+        try:
+            async with asyncio.timeout(self.settings.dial_ms / 1000):
+                token = await self.identity.source()
+        except Exception as error:  # the caller's own code: whatever it raises, the next attempt asks again
+            log.warning("token_not_fetched", extra={"reason": type(error).__name__})
+            raise TokenUnavailable(type(error).__name__) from None
+        self.identity = replace(self.identity, token=token)
+
+    async def _refresh(self) -> None:
+        """Go on with a fresh token before the present one ends; where that fails, the next hello brings one."""
+        try:
+            await self._fetch_token()
+            assert self.identity.token is not None, "a source was asked"
+            await self.desk.ask(Refresh(request_id=fresh_request_id(), token=self.identity.token), Refreshed)
+        except PuntoError as error:
+            log.warning("token_not_refreshed", extra={"reason": type(error).__name__})
 
     def _check(self, welcome: Welcome) -> None:
         """Refuse a server that speaks otherwise, or takes us for somebody else."""
@@ -208,10 +256,22 @@ class Session:
                 self.desk.settle(message)
             case "error":
                 log.warning("unasked_error", extra={"code": message.get("code"), "reason": message.get("message")})
+            case kind if kind in NOTICE_TYPES:
+                self._notice(decode_notice(message))
             case _:
                 event = self.roster.deliver(message)
                 if isinstance(event, SeatFreed) and event.wallet is not None:
                     self.wallet = event.wallet
+
+    def _notice(self, notice: AnyNotice) -> None:
+        """Act on what is told of no table, and hand it on."""
+        match notice:
+            case TokenExpiring() if self.identity.source is not None:
+                self.tasks.start(self._refresh(), "punto-refresh")
+            case _:
+                pass
+        if self._on_notice is not None:
+            self._on_notice(notice)
 
 
 def _is_final(error: PuntoError) -> bool:

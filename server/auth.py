@@ -1,14 +1,15 @@
-"""Who somebody is. In open play a guest gets a wallet of play money and a token, and the token is the identity from
-then on.
+"""Who somebody is: what a hello comes to, and the guests of open play.
 
-The store keeps only the token's SHA-256. A token is never logged and never part of an error.
+A guest gets a wallet of play money and a token, and the token is the identity from then on; the store keeps only its
+SHA-256. Patrons who come with a signed token are `members.py`'s. A token is never logged and never part of an error.
 """
 
 import hashlib
 import hmac
 import secrets
 import unicodedata
-from typing import Final, NamedTuple
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
 
 from client_sdk.protocol.errors import ErrorCode
 from server.store.wallets import Wallets
@@ -20,17 +21,34 @@ _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 """Letters that show as nothing."""
 
 
+class Role(StrEnum):
+    """What a connection may do. Only a patron sits, bets and has money; the others look on."""
+
+    PATRON = "patron"
+    SPECTATOR = "spectator"
+    OPERATOR = "operator"
+
+
 class Identity(NamedTuple):
-    """A patron who has shown who it is. `token` is set only where it was just made."""
+    """Somebody who has shown who it is. `token` is set only where it was just made; `token_id`, `issued_at_ms` and
+    `expires_at_ms` are those of a signed token."""
 
     patron: str
     name: str
     bot: bool
     wallet: int
-    token: str | None
+    token: str | None = None
+    role: Role = Role.PATRON
+    token_id: str = ""
+    issued_at_ms: int = 0
+    expires_at_ms: int | None = None
 
     def __repr__(self) -> str:
-        return f"Identity(patron={self.patron!r}, name={self.name!r}, bot={self.bot})"
+        return f"Identity(patron={self.patron!r}, name={self.name!r}, bot={self.bot}, role={self.role})"
+
+    def is_same_as(self, other: "Identity") -> bool:
+        """Whether a refreshed token goes on with the same somebody."""
+        return (self.patron, self.role, self.bot) == (other.patron, other.role, other.bot)
 
 
 class IdentityRefused(Exception):
@@ -52,6 +70,14 @@ def clean_name(name: str) -> str:
     if not 1 <= len(cleaned) <= NAME_CHARS_MAX:
         raise IdentityRefused(ErrorCode.NAME_REFUSED)
     return cleaned
+
+
+class Admission(Protocol):
+    """Decides who is admitted."""
+
+    async def admit(self, name: str | None, token: str | None, bot: bool) -> Identity:
+        """Say who this is. Raises `IdentityRefused`, `StoreError`."""
+        ...
 
 
 class Guests:

@@ -32,22 +32,26 @@ from client_sdk.protocol.messages import (
     Place,
     Pong,
     Receipt,
+    Refresh,
+    Refreshed,
     Reply,
     Statement,
     StatementPage,
     TablesPage,
     TableSummary,
     TableView,
+    TokenExpiring,
     Undo,
     Unwatch,
     Watch,
     Watching,
     Welcome,
 )
-from server.auth import Guests, Identity, IdentityRefused
+from server.auth import Admission, Identity, IdentityRefused, Role
 from server.batcher import Batcher, Busy
 from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
+from server.expiry import Expiry
 from server.hub import Hub
 from server.outlet import Outlet
 from server.statements import Statements
@@ -72,7 +76,8 @@ class House(Protocol):
     exponent: int
     tables: Tables
     cashier: Cashier
-    guests: Guests
+    admission: Admission
+    token_leeway_ms: int
     statements: Statements
     hub: Hub
     clock: StoreClock
@@ -92,7 +97,8 @@ class Connection:
         self._websocket = websocket
         self._codec = codec
         self._house = house
-        self._identity: Identity | None = None
+        self.identity: Identity | None = None
+        self._expiry = Expiry(self._tell_expiring, self._end_expired)
         self._followed: set[str] = set()
         self._asked_for_seat: set[str] = set()
         self._acts: set[asyncio.Future[ActAnswer]] = set()
@@ -110,7 +116,7 @@ class Connection:
                 while not self._is_ended:  # what a peer has sent behind our close is not taken any more
                     frame = await self._websocket.recv()
                     await self._take(frame)
-                    if self._identity is not None:
+                    if self.identity is not None:
                         hello_timeout.reschedule(None)
                     await self.outlet.until_taken()  # who does not read is not listened to either
             await self.close(CloseCode.GOING_AWAY)  # unless it was closed for another reason before
@@ -119,6 +125,7 @@ class Connection:
         except ConnectionClosed:
             pass
         finally:
+            self._expiry.cancel()
             for table in self._followed | self._asked_for_seat:
                 self._let_go(table)
 
@@ -134,8 +141,16 @@ class Connection:
 
     def cut(self) -> None:
         """End the socket of a peer that does not read: it is told why, if it reads again in time."""
+        self._close_soon(CloseCode.SLOW_READER)
+
+    def end_revoked(self) -> None:
+        """End the socket of somebody whose token was revoked."""
+        log.info("token_revoked", extra={"patron": self.patron, "connection": self.id})
+        self._close_soon(CloseCode.TOKEN_REVOKED)
+
+    def _close_soon(self, code: CloseCode) -> None:
         self._is_ended = True
-        self.outlet.close_soon(CloseCode.SLOW_READER)
+        self.outlet.close_soon(code)
 
     def end(self) -> None:
         """Take no more requests: the node leaves. The gateway closes the socket."""
@@ -179,7 +194,7 @@ class Connection:
 
     async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
         self.outlet.send(error_reply(request.request_id, code))
-        self._bad_tokens += code is ErrorCode.TOKEN_REFUSED
+        self._bad_tokens += code is not ErrorCode.NAME_REFUSED
         if self._bad_tokens >= BAD_TOKENS_MAX:
             await self.close(CloseCode.TOKEN_REFUSED)
 
@@ -188,8 +203,12 @@ class Connection:
         match request:
             case Hello():
                 return await self._hello(request)
-            case _ if self._identity is None:
+            case _ if self.identity is None:
                 return error_reply(request.request_id, ErrorCode.HELLO_FIRST)
+            case Refresh():
+                return await self._refresh(request, self.identity)
+            case Join() | Leave() | Statement() | History() if self.identity.role is not Role.PATRON:
+                return error_reply(request.request_id, ErrorCode.ROLE_FORBIDS)
             case ListTables():
                 return await self._list_tables(request)
             case Watch():
@@ -212,14 +231,16 @@ class Connection:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     async def _hello(self, request: Hello) -> Reply | Error:
-        if self._identity is not None:
+        if self.identity is not None:
             return error_reply(request.request_id, ErrorCode.HELLO_TWICE)
-        identity = await self._house.guests.admit(request.name, request.token, request.bot)
-        wallet = identity.wallet
-        if request.token is not None and await self._house.cashier.carry_all_in_of(identity.patron):
+        identity = await self._house.admission.admit(request.name, request.token, request.bot)
+        wallet, has_wallet_of_before = identity.wallet, identity.role is Role.PATRON and request.token is not None
+        if has_wallet_of_before and await self._house.cashier.carry_all_in_of(identity.patron):
             wallet = await self._house.cashier.balance(identity.patron)
-        self._identity, self.patron = identity, identity.patron
-        log.debug("hello", extra={"patron": self.patron, "connection": self.id, "client": repr(request.client)})
+        # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
+        self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
+        self._keep_until(identity.expires_at_ms)
+        log.debug("hello", extra={"patron": identity.patron, "connection": self.id, "client": repr(request.client)})
         return Welcome(
             request_id=request.request_id,
             protocol=PROTOCOL_VERSION,
@@ -231,7 +252,28 @@ class Connection:
             currency=self._house.currency,
             exponent=self._house.exponent,
             at_ms=self._house.clock.now_ms(),
+            role=identity.role.value,
+            expires_at_ms=identity.expires_at_ms,
         )
+
+    async def _refresh(self, request: Refresh, identity: Identity) -> Reply:
+        """Go on with a fresh token. Raises `IdentityRefused`, also for somebody else's."""
+        fresh = await self._house.admission.admit(None, request.token, identity.bot)
+        if not fresh.is_same_as(identity):
+            raise IdentityRefused(ErrorCode.TOKEN_REFUSED)
+        self.identity = fresh
+        self._keep_until(fresh.expires_at_ms)
+        return Refreshed(request_id=request.request_id, expires_at_ms=fresh.expires_at_ms)
+
+    def _keep_until(self, expires_at_ms: int | None) -> None:
+        self._expiry.set(expires_at_ms, self._house.clock.now_ms(), self._house.token_leeway_ms)
+
+    def _tell_expiring(self, expires_at_ms: int) -> None:
+        self.outlet.send(TokenExpiring(expires_at_ms=expires_at_ms))
+
+    def _end_expired(self) -> None:
+        log.info("token_expired", extra={"patron": self.patron, "connection": self.id})
+        self._close_soon(CloseCode.TOKEN_EXPIRED)
 
     async def _list_tables(self, request: ListTables) -> Reply:
         ids = await self._house.tables.page(request.after, TABLES_PAGE_MAX + 1)
@@ -253,11 +295,11 @@ class Connection:
         return Left(request_id=request.request_id, table=request.table)
 
     async def _join(self, request: Join) -> Reply | Error | None:
-        assert self._identity is not None, "hello comes first"
+        assert self.identity is not None, "hello comes first"
         if self._is_full_of_tables(request.table):
             return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
         await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
-        who = self._identity
+        who = self.identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
         await self._house.hub.keep_seat(self, request.table)
@@ -320,8 +362,11 @@ class Connection:
 
     def _submit(self, act: Act) -> None:
         """Send an act on its way; its answer is written when the store has decided."""
-        if self._identity is None:
+        if self.identity is None:
             self.outlet.send(error_reply(act.request_id, ErrorCode.HELLO_FIRST))
+            return
+        if self.identity.role is not Role.PATRON:
+            self.outlet.send(error_reply(act.request_id, ErrorCode.ROLE_FORBIDS))
             return
         if act.table not in self._followed:
             self.outlet.send(error_reply(act.request_id, ErrorCode.NOT_WATCHING))

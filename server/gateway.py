@@ -119,6 +119,10 @@ class Gateway:
                 websocket.transport.abort()
             await self._server.wait_closed()
 
+    def connections(self) -> list[Connection]:
+        """List the connections that are open."""
+        return list(self._connections.values())
+
     def close_slow(self, listener: Listener) -> None:
         """Cut a socket that does not read: a close frame would wait behind all that it has not taken."""
         connection = self._connections.get(listener.id)

@@ -15,13 +15,14 @@ from time import monotonic
 from typing import Final
 
 from client_sdk.protocol.messages import TableRules
-from server.auth import Guests
+from server.auth import Admission, Guests
 from server.batcher import Batcher
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.dealer import Dealer, Workplace
 from server.gateway import Gateway
 from server.hub import Hub
+from server.members import TokenHolders
 from server.roster import Roster
 from server.running import running
 from server.settings import Settings
@@ -29,8 +30,11 @@ from server.statements import Statements
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
 from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
+from server.store.revocations import Revocations
 from server.store.tables import Tables
 from server.store.wallets import Wallets
+from server.token_keys import KeyRing
+from server.tokens import TokenCheck
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +54,12 @@ class Node:
         self.tables = Tables(driver)
         wallets = Wallets(driver)
         self.cashier = Cashier(self.tables, wallets)
-        self.guests = Guests(wallets, settings.play_money)
+        self.token_leeway_ms = settings.tokens.leeway_ms
+        self._holders: TokenHolders | None = None
+        if settings.token_keys is not None:
+            check = TokenCheck(KeyRing(settings.token_keys), settings.tokens)
+            self._holders = TokenHolders(wallets, Revocations(driver), check, self.clock)
+        self.admission: Admission = self._holders or Guests(wallets, settings.play_money)
         self._nodes = nodes = Nodes(driver)
         ledgers = Ledgers(driver)
         self.statements = Statements(ledgers)
@@ -101,7 +110,8 @@ class Node:
         fails."""
         await self._join()
         await self.roster.begin()
-        async with running(self.hub.run(), self.roster.run()):
+        beside = [self._holders.watch(self.gateway.connections)] if self._holders else []
+        async with running(self.hub.run(), self.roster.run(), *beside):
             port = await self.gateway.open(self.settings.host, self.settings.port, shared=self.settings.worker > 0)
             try:
                 await opened(port)

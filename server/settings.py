@@ -15,6 +15,8 @@ from client_sdk.game.variants import VARIANTS, Spot, Variant
 from client_sdk.protocol.messages import TableRules
 from server.limits import impossible, rounds_commission
 from server.shoes import Shoes, ShuffledShoes
+from server.token_keys import BadKeys, read_keys
+from server.tokens import TokenRules
 
 CAPPED_VARIANT: Final = "royal"
 SEATS_MAX: Final = 5_000
@@ -124,6 +126,8 @@ class Settings:
     store: str = "embedded"
     data: Path = Path("data")
     open_play: bool = False
+    token_keys: Path | None = None
+    tokens: TokenRules = field(default_factory=TokenRules)
     play_money: int = PLAY_MONEY
     currency: str = "PTO"
     exponent: int = 2
@@ -144,10 +148,7 @@ class Settings:
     told: Told = NOTHING_TOLD
 
     def __post_init__(self) -> None:
-        if self.stacked_shoe is not None and not self.open_play:
-            raise BadSetting("only in open play (--open)", "stacked_shoe")
-        if not self.open_play:
-            raise BadSetting("only open play is there yet: start with --open (guests with play money)")
+        self._check_identity()
         if self.workers and self.port == 0:
             raise BadSetting("needs a port of its own in --listen, which all of them share", "workers")
         if bad := self.times.impossible(self.confirm_replicas):
@@ -160,6 +161,22 @@ class Settings:
     def stacked(self) -> bool:
         """Whether the shoes come from a file."""
         return self.stacked_shoe is not None
+
+    def _check_identity(self) -> None:
+        """Guests and real patrons never meet at one table, or play money would win real money."""
+        if self.open_play and self.token_keys is not None:
+            raise BadSetting("not together with --open: play money and real patrons never meet", "token_keys")
+        for key, is_given in (("stacked_shoe", self.stacked), ("demo_bots", self.demo_bots)):
+            if is_given and not self.open_play:
+                raise BadSetting("only in open play (--open)", key)
+        if not self.open_play and self.token_keys is None:
+            raise BadSetting("who may come in? --open (guests with play money) or --token-keys FILE (signed tokens)")
+        if self.token_keys is not None:
+            try:
+                read_keys(self.token_keys)
+            except (OSError, BadKeys) as error:
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise BadSetting(f"{self.token_keys}: {reason}", "token_keys") from None
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""

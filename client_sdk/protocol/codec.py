@@ -18,6 +18,7 @@ from client_sdk.protocol.messages import (
     SUBPROTOCOL_JSON,
     SUBPROTOCOL_MSGPACK,
     AnyEvent,
+    AnyNotice,
     AnyRequest,
     Message,
     RequestId,
@@ -153,6 +154,12 @@ def decode_event(message: Message) -> AnyEvent:
     """Type an event that a server sent. Raises `msgspec.ValidationError` where it is none that this version knows."""
     event: AnyEvent = msgspec.convert(message, AnyEvent)
     return event
+
+
+def decode_notice(message: Message) -> AnyNotice:
+    """Type a notice that a server sent. Raises `msgspec.ValidationError` as `decode_event` does."""
+    notice: AnyNotice = msgspec.convert(message, AnyNotice)
+    return notice
 
 
 def decode_reply(message: Message, kind: type[T]) -> T:

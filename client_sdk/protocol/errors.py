@@ -57,6 +57,9 @@ class ErrorCode(IntEnum):
     # 3000-3999: who you are.
     TOKEN_REFUSED = 3001, "the token is not valid"
     NAME_REFUSED = 3002, "a name needs 1 to 24 visible characters"
+    TOKEN_EXPIRED = 3003, "the token has expired; come with a fresh one"
+    TOKEN_REVOKED = 3004, "the token was revoked"
+    ROLE_FORBIDS = 3005, "the role of this token does not allow that"
     # 4000-4999: not now. Send the same request_id again after a pause; it is decided once.
     STORE_AWAY = 4001, "the table's store can't be reached; try again"
     BUSY = 4002, "too much is waiting for this table; try again"
@@ -91,6 +94,8 @@ class CloseCode(IntEnum):
     HELLO_TIMEOUT = 4101, "no hello came in time"
     # 4200-4299: identity; coming back with the same token will not help.
     TOKEN_REFUSED = 4200, "too many refused tokens"
+    TOKEN_EXPIRED = 4201, "the token has expired"
+    TOKEN_REVOKED = 4202, "the token was revoked"
 
 
 RECONNECTABLE_RANGE: Final = range(4000, 4100)

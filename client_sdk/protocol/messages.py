@@ -63,6 +63,15 @@ class Hello(Request, frozen=True, kw_only=True, tag="hello"):
         return f"Hello(request_id={self.request_id!r}, name={self.name!r}, token={_hidden(self.token)})"
 
 
+class Refresh(Request, frozen=True, kw_only=True, tag="refresh"):
+    """Go on with a fresh token of the same patron in the same role, on this connection."""
+
+    token: Annotated[str, Meta(max_length=4096)]
+
+    def __repr__(self) -> str:
+        return f"Refresh(request_id={self.request_id!r}, token={_hidden(self.token)})"
+
+
 class ListTables(Request, frozen=True, kw_only=True, tag="list_tables"):
     """The lobby, in pages ordered by table id; `after` is the last id of the page before."""
 
@@ -160,6 +169,7 @@ class Ping(Request, frozen=True, kw_only=True, tag="ping"):
 AnyAct = Place | Undo | Clear | Rebet | Double | Ready
 AnyRequest = (
     Hello
+    | Refresh
     | ListTables
     | Watch
     | Unwatch
@@ -426,7 +436,8 @@ class Reply(Struct, frozen=True, kw_only=True, tag_field="type", tag="ok"):
 
 
 class Welcome(Reply, frozen=True, kw_only=True, tag="ok"):
-    """Answer to `hello`. `token` is the identity from now on: keep it secret, send it in the next hello."""
+    """Answer to `hello`. `token` is the identity from now on: keep it secret, send it in the next hello. `role` is
+    patron, spectator or operator; a token that expires does so at `expires_at_ms`."""
 
     protocol: int
     server: str
@@ -437,9 +448,17 @@ class Welcome(Reply, frozen=True, kw_only=True, tag="ok"):
     currency: str
     exponent: int
     at_ms: int
+    role: str = "patron"
+    expires_at_ms: int | None = None
 
     def __repr__(self) -> str:
         return f"Welcome(patron={self.patron!r}, name={self.name!r}, token={_hidden(self.token)})"
+
+
+class Refreshed(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `refresh`: until when the new token holds."""
+
+    expires_at_ms: int | None
 
 
 class TablesPage(Reply, frozen=True, kw_only=True, tag="ok"):
@@ -714,6 +733,17 @@ class SeatFreed(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_f
     wallet: int | None
 
 
+# --- notices: private, of no table ------------------------------------------------------------------------------------
+
+
+class TokenExpiring(Struct, frozen=True, kw_only=True, tag_field="type", tag="token_expiring"):
+    """The connection's token ends soon: `refresh`, or the connection is closed then."""
+
+    expires_at_ms: int
+
+
+AnyNotice = TokenExpiring
+NOTICE_TYPES: Final = frozenset({"token_expiring"})
 AnyUnnumbered = Crowd | Results | Snapshot | SeatTakenOver | SeatWarned | SeatFreed
 AnyEvent = (
     ShoeStarted

@@ -16,10 +16,12 @@ from client_sdk.protocol.messages import AMOUNT_MAX
 from server.options import kinds
 from server.options.kinds import Address, Kind
 from server.settings import DURATION_MS_MAX, PLAY_MONEY, PLAY_MONEY_MAX, SEATS_MAX, Pace, Settings, Stakes, Times
+from server.tokens import TokenRules
 
 PACE: Final = Pace()
 STAKES: Final = Stakes()
 TIMES: Final = Times()
+TOKENS: Final = TokenRules()
 URL_DEFAULT: Final = "embedded"
 
 
@@ -71,6 +73,11 @@ _OPTIONS: Final = (
     ),
     Option("data", kinds.path("DIR"), Path("data"), "of the embedded store"),
     Option("open", kinds.switch(), False, "admit guests with play money", Same.STORE),
+    Option("token_keys", kinds.path("FILE"), None, "admit who holds a token that one of these keys has signed"),
+    Option("token_issuer", kinds.text("NAME"), TOKENS.issuer, "who signs them", Same.NODES),
+    Option("token_audience", kinds.text("NAME"), TOKENS.audience, "for whom", Same.NODES),
+    Option("token_leeway_ms", _ms(0, 300_000), TOKENS.leeway_ms, "the issuer's clock may be off", Same.NODES),
+    Option("token_life_max_ms", _ms(1_000, 31 * 86_400_000), TOKENS.life_ms_max, "longest life", Same.NODES),
     Option("play_money", kinds.whole("N", 0, PLAY_MONEY_MAX), PLAY_MONEY, "minor units", Same.NODES),
     Option("currency", kinds.text("CODE", "[A-Z]{3}", "three capitals"), "PTO", "code of the currency", Same.STORE),
     Option("exponent", kinds.whole("N", 0, 4), 2, "minor units are so many decimal places", Same.STORE),
@@ -110,6 +117,10 @@ def settings_of(values: Mapping[str, Any], worker: int = 0) -> Settings:
         store=values["store"],
         data=values["data"],
         open_play=values["open"],
+        token_keys=values["token_keys"],
+        tokens=TokenRules(
+            values["token_issuer"], values["token_audience"], values["token_leeway_ms"], values["token_life_max_ms"]
+        ),
         play_money=values["play_money"],
         currency=values["currency"],
         exponent=values["exponent"],

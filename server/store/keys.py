@@ -14,6 +14,7 @@ NODE_SETTINGS: Final = f"{{{NODES}}}:settings"
 """In the slot of NODES."""
 NODES_CHANNEL: Final = f"{{{NODES}}}:bus"
 """The sharded channel on which nodes tell each other to look into the register, in the slot of NODES."""
+REVOKED: Final = "punto:revoked"
 WALLETS_PREFIX: Final = "punto:{w:"
 WALLETS_PATTERN: Final = "punto:{w:*}"
 _TABLE_PARTS: Final = (

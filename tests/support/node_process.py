@@ -61,7 +61,8 @@ class NodeProcess:
         self._lines = Queue()  # the reader of the process before may still have to say that it ended
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", self.module, "serve", "--open"),
+                *(sys.executable, "-m", self.module, "serve"),
+                *(() if "token-keys" in self.flags else ("--open",)),
                 *("--listen", f"127.0.0.1:{self.port}", "--data", str(self.data), *flags),
             ],
             stdout=subprocess.PIPE,

@@ -38,6 +38,7 @@ STRUCTS: Final = [
 REQUESTS: Final = get_args(messages.AnyRequest)
 REPLIES: Final[dict[str, type[msgspec.Struct]]] = {
     "`ok` to `hello`": messages.Welcome,
+    "`ok` to `refresh`": messages.Refreshed,
     "`ok` to `list_tables`": messages.TablesPage,
     "`ok` to `watch` and `join`": messages.Watching,
     "`ok` to `leave` and `unwatch`": messages.Left,
@@ -169,6 +170,17 @@ def test_unnumbered_events() -> None:
     assert_documented("Unnumbered events", "| message | field | type | meaning |", kinds, with_default=False)
 
 
+def notices() -> list[type[msgspec.Struct]]:
+    """The kinds of notice; one alone is no union."""
+    return list(get_args(messages.AnyNotice)) or [messages.AnyNotice]
+
+
+def test_notices() -> None:
+    kinds = {kind: f"`{tag_of(kind)}`" for kind in notices()}
+    assert_documented("Notices", "| message | field | type | meaning |", kinds, with_default=False)
+    assert {tag_of(kind) for kind in notices()} == messages.NOTICE_TYPES
+
+
 def parts() -> list[type[msgspec.Struct]]:
     """The structs that are no message of their own."""
     return [kind for kind in STRUCTS if kind.__struct_config__.tag is None and kind not in BASES]
@@ -181,7 +193,7 @@ def test_parts() -> None:
 
 def test_no_struct_is_left_out() -> None:
     """What the other tests look up is all that the module defines."""
-    known = {*REQUESTS, *REPLIES.values(), *get_args(messages.AnyEvent), *parts(), *BASES}
+    known = {*REQUESTS, *REPLIES.values(), *get_args(messages.AnyEvent), *notices(), *parts(), *BASES}
     assert set(STRUCTS) == known
     assert set(get_args(messages.AnyEvent)) == {*get_args(messages.AnyNumbered), *get_args(messages.AnyUnnumbered)}
 
@@ -332,7 +344,7 @@ def test_refusals_of_acts_are_in_the_order_checked() -> None:
 
 def test_refusals_of_all_acts_are_in_the_order_checked() -> None:
     found = {row[0]: codes_in(row[1]) for row in rows(section("8 Acts"), "| where | refused, in the order checked |")}
-    assert found["at the connection"] == ["HELLO_FIRST", "NOT_WATCHING", "BUSY"]
+    assert found["at the connection"] == ["HELLO_FIRST", "ROLE_FORBIDS", "NOT_WATCHING", "BUSY"]
     assert found["at the table, not kept"] == lua_refusals("answer_to")
     assert found["at the table, kept under the request_id"] == lua_refusals("decide")
 

@@ -10,6 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Final
 
 from client_sdk.protocol.messages import TableRules
@@ -59,7 +60,8 @@ class Roster:
         self._beating = asyncio.Lock()
         self._asked_to_look = asyncio.Event()
         self.live: tuple[str, ...] = ()
-        self.is_alive = False
+        self._alive_until_s = 0.0
+        self._is_unheard = False
 
     def __repr__(self) -> str:
         return f"<Roster {self._node} live={len(self.live)} dealers={len(self._dealers)}>"
@@ -75,6 +77,11 @@ class Roster:
             group.create_task(self._beat_for_ever(), name="roster beats")
             group.create_task(self._read_index_for_ever(), name="roster reads the index")
             group.create_task(self._take_seats_back_for_ever(), name="roster takes seats back")
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether this node counts as alive: the store has taken a sign of life of it lately."""
+        return monotonic() < self._alive_until_s
 
     def look(self) -> None:
         """Look into the register now instead of at the next beat: a node left."""
@@ -111,10 +118,11 @@ class Roster:
         try:
             await self._beat()
         except StoreError as error:
-            if self.is_alive:
+            if not self._is_unheard:
                 log.warning("heartbeat_failed", extra={"reason": str(error)})
-            self.is_alive = False
+            self._is_unheard = True
         else:
+            self._is_unheard = False
             if not self._is_leaving:
                 self._take_places()
 
@@ -127,7 +135,7 @@ class Roster:
         live = self._believed(beat)
         if live != self.live:
             log.info("live_nodes", extra={"node": self._node, "nodes": ",".join(live)})
-        self.live, self.is_alive = live, True
+        self.live, self._alive_until_s = live, monotonic() + SILENT_MS / 1000
 
     def _believed(self, beat: Beat) -> tuple[str, ...]:
         """Name the live nodes. After a time in which no beat of ours was counted the register may have forgotten nodes

@@ -36,7 +36,7 @@ def test_every_scenario_has_its_place() -> None:
 
 @pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS.keys())
 async def test_a_house_comes_through(names: Sequence[str]) -> None:
-    """BL-068, BL-069, BL-072, BL-080, BL-084, BL-089, BL-093, BL-095, BL-096, BL-097, BL-104, BL-145."""
+    """BL-068, BL-069, BL-072, BL-080, BL-084, BL-089, BL-093, BL-095, BL-096, BL-097, BL-104, BL-107, BL-145."""
     seed = secrets.token_hex(4)
     scenarios = [SCENARIOS[name].on(kind_asked_for()) for name in names]
     reports = [report async for report in play_all(scenarios, seed, is_short=True)]

@@ -1,6 +1,7 @@
 """The SDK against a real node: rounds in both codecs, refusals, and every way in which a line can break."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -299,6 +300,7 @@ async def came_back(proxy: Proxy, accepted: int, table: Table) -> None:
 
 
 async def test_a_bet_whose_answer_was_lost_is_laid_once(come: Any, node_url: str, proxy: Proxy) -> None:
+    """BL-078: it waits and does not show until the table has answered, on a new line if need be."""
     client: Client = await come(proxy.url, buy_in=BUY_IN)
     spectator: Client = await come(node_url, name="Spectator")
     table, watched = await client.join("red-lounge-1"), await spectator.watch("red-lounge-1")
@@ -377,6 +379,7 @@ async def test_a_stalled_line_is_noticed_by_its_pings(come: Any, proxy: Proxy) -
 
 
 async def test_bets_made_offline_are_refused_and_never_laid_later(come: Any, proxy: Proxy) -> None:
+    """BL-079."""
     client: Client = await come(proxy.url, buy_in=BUY_IN)
     table = await client.join("royal-1")
     round = await fresh_betting(table)
@@ -390,6 +393,24 @@ async def test_bets_made_offline_are_refused_and_never_laid_later(come: Any, pro
         assert isinstance(answer, exceptions.RoundOver | exceptions.BettingClosed)
     await until(lambda: table.mirror.round > round)
     assert (table.mirror.bets, table.mirror.stack) == ({}, BUY_IN)
+
+
+async def test_a_client_that_was_frozen_sees_the_table_as_it_is(come: Any, node_url: str) -> None:
+    """BL-044: nothing runs in this process for some rounds. The bet that it lays first is for the round that it saw,
+    and late; what it sees next is the present round, with no time gained."""
+    client: Client = await come(node_url, buy_in=BUY_IN)
+    spectator: Client = await come(node_url, name="Spectator")
+    table = await client.join("royal-1")
+    watched = await spectator.watch("royal-1")
+    round = await fresh_betting(table)
+    time.sleep(2.5)  # noqa: ASYNC251 - as a process that was stopped
+    with pytest.raises((exceptions.RoundOver, exceptions.BettingClosed)):
+        await table.place(Spot.BANKER, 100)
+    await until(lambda: table.mirror.round > round and table.mirror.seq == watched.mirror.seq)
+    assert table.mirror.phase == watched.mirror.phase
+    assert (table.mirror.bets, table.mirror.stack) == ({}, BUY_IN)
+    await fresh_betting(table)
+    assert table.remaining_ms() <= table.mirror.rules.betting_ms
 
 
 async def test_a_seat_that_was_freed_while_offline_is_not_taken_anew(come: Any, node_url: str, proxy: Proxy) -> None:

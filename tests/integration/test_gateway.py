@@ -225,6 +225,32 @@ async def test_who_does_not_finish_is_shown_out(impatient_url: str) -> None:
     assert (first, second) == (4101, 4101)
 
 
+async def test_a_line_that_is_dead_without_a_word_is_noticed(arrive, impatient_url: str) -> None:
+    """BL-058: nothing comes from a patron any more, no close either. The seat counts as away within the time of a ping,
+    the bet is settled all the same, and after the grace time the seat is free and the chips are home."""
+    table = "punto-banco-1"
+    witness, dead = await arrive(impatient_url, "Witness"), await RawClient.arrive(impatient_url, "Dead")
+    await witness.join(table, 1_000)
+    await dead.join(table, 5_000)
+    number = await dead.betting(table)
+    await dead.place(table, "player", 500)
+    dead.websocket.transport.pause_reading()  # its pings are not answered either
+    settled = await witness.next("round_settled", table=table, round=number)
+
+    async def seats() -> list[tuple[int, int]]:
+        crowd = (await witness.call("watch", table=table))["snapshot"]["crowd"]
+        return [(crowd["seated"], crowd["connected"])]
+
+    for expected in ((2, 1), (1, 1)):
+        async with asyncio.timeout(15):
+            while expected not in await seats():
+                await asyncio.sleep(0.05)
+    assert settled["settled"] == 1
+    async with await RawClient.arrive(impatient_url, token=dead.token) as again:
+        assert again.wallet == 1_000_000 - 500 + settled["paid"]
+    await dead.drop()
+
+
 async def test_nothing_is_taken_behind_a_close(arrive, node_url: str) -> None:
     """BL-121: what was sent behind the message that ended the connection is not carried out."""
     table = "royal-1"

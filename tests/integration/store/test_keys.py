@@ -112,7 +112,7 @@ async def test_patrons_with_odd_ids_have_seats_and_wallets_of_their_own(
 async def test_scripts_touch_only_the_keys_that_they_declare(
     store_url: str, driver: Driver, tables: Tables, wallets: Wallets, cashier: Cashier, ledger: Ledger
 ) -> None:
-    """On a cluster a script may touch nothing else; the store's own log of commands is held against that."""
+    """BL-107: on a cluster a script may touch nothing else; the store's own log of commands is held against that."""
     touched: set[str] = set()
     scripts: set[str] = set()
     declared: list[str] = []

@@ -178,6 +178,43 @@ async def test_sockets_that_come_and_go_leave_no_connection_behind(store: Single
         await until(is_empty, "every seat was freed after its time", PACE["grace_ms"] / 1000 + 10)
 
 
+async def test_joins_that_never_complete_leave_nothing_behind(store: SingleStore, tmp_path: Path) -> None:
+    """BL-060: ten patrons begin to join two hundred times and are gone before the answer. Afterwards the store holds
+    the keys that it held, and the node the files that it had open."""
+    table = TABLES[0]
+    async with on(store, tmp_path, grace_ms=500) as house:
+        (node,) = house.nodes
+        tokens = []
+        for n in range(10):
+            async with await RawClient.arrive(node.url, f"Hesitant {n}") as client:
+                await client.join(table, 100)
+                await client.leave_everywhere()
+                tokens.append(client.token)
+
+        async def is_empty() -> bool:
+            return bool(await store.server.ask("HGET", keys.table_key(table), "phase") == b"idle")
+
+        await until(is_empty, "the table is idle", 10)
+        keys_before, files_before = set(await store.server.ask("KEYS", "*")), (await counts(store, house))[1]
+
+        async def hesitate(n: int) -> None:
+            for _ in range(20):
+                client = await RawClient.arrive(node.url, token=tokens[n])
+                answer = await client.begin("join", table=table, buy_in=100)
+                await client.drop()
+                assert answer.done()
+
+        await asyncio.gather(*(hesitate(n) for n in range(10)))
+
+        async def is_as_before() -> bool:
+            found = set(await store.server.ask("KEYS", "*")) - keys_before
+            left = [key for key in found if not key.endswith(b":incoming")]  # looked after some seconds later
+            return not left and (await counts(store, house))[1] <= files_before + 64  # the pool of one node
+
+        await until(is_as_before, "nothing is left", 15)
+        assert await is_empty()
+
+
 async def seats_of(store: SingleStore, table: str) -> int:
     return int(await store.server.ask("HLEN", keys.seats_key(table)))
 

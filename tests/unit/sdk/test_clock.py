@@ -36,6 +36,8 @@ def test_an_answer_before_its_question_is_refused() -> None:
 
 @given(st.lists(st.tuples(delays, delays), min_size=1, max_size=20), offsets)
 def test_the_estimate_is_never_wrong_by_more_than_it_says(trips: list[tuple[float, float]], offset_ms: int) -> None:
+    """BL-042: whatever the client's own clock says; a clock that is set meanwhile is not read at all (see
+    tests/integration/multinode/test_no_wall_clock.py)."""
     clock, now_ms = TableClock(), 1_000.0
     for there_ms, back_ms in trips:
         sample = ping(now_ms, there_ms, back_ms, offset_ms)
@@ -81,6 +83,7 @@ def test_a_table_clock_that_was_set_is_believed_at_the_next_ping(step_ms: int) -
 
 @given(st.integers(-(10**6), 10**6), st.floats(0, 10**6))
 def test_remaining_time_is_never_negative(closes_in_ms: int, now_ms: float) -> None:
+    """BL-042."""
     clock = TableClock()
     clock.add(ping(0, 0, 0, 10**9))
     remaining_ms = clock.remaining_ms(10**9 + closes_in_ms, now_ms)
@@ -89,6 +92,7 @@ def test_remaining_time_is_never_negative(closes_in_ms: int, now_ms: float) -> N
 
 
 def test_remaining_time_does_not_drift_over_a_long_betting_time() -> None:
+    """BL-043."""
     clock = TableClock()
     clock.add(ping(0, 3, 3, 7_777))
     closes_at_ms = 7_777 + 600_000

@@ -1,7 +1,7 @@
 """The front door: the WebSocket handshake, and plain HTTP answers beside it.
 
 A socket gets in with one of our subprotocols; which one says how its messages are coded. What happens then is
-`connection.py`'s.
+`connection.py`'s. The files of the page for browsers are `page.py`'s.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from client_sdk.protocol.messages import REQUEST_BYTES_MAX
 from server.connection import Connection, House
 from server.feed import Listener
 from server.outlet import OUTBOX_BYTES_MAX
+from server.page import Page
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +36,6 @@ CLOSE_TIMEOUT_S: Final = 5
 GOODBYE_TIMEOUT_S: Final = 2
 """A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
-FRONT_PAGE: Final = (
-    "Punto, a baccarat table service. Connect with a WebSocket client and one of the subprotocols "
-    + ", ".join(CODECS)
-    + ".\n"
-)
 
 
 async def check_address(host: str, port: int) -> None:
@@ -61,6 +57,7 @@ class Gateway:
     def __init__(self, house: House, is_ready: Callable[[], bool]) -> None:
         self._house = house
         self._is_ready = is_ready
+        self._page = Page()
         self._connections: dict[str, Connection] = {}
         self._count = 0
         self._server: Server | None = None
@@ -147,6 +144,8 @@ class Gateway:
 
     def _answer_http(self, websocket: ServerConnection, request: Request) -> Response | None:
         """Answer what is no WebSocket handshake."""
+        if (answer := self._page.answer(request)) is not None:
+            return answer
         match request.path.partition("?")[0]:
             case "/healthz":
                 return _text(HTTPStatus.OK, "ok\n")
@@ -154,9 +153,7 @@ class Gateway:
                 is_ready = self._is_ready()
                 status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
                 return _text(status, "ready\n" if is_ready else "not ready\n")
-            case "/" if "Upgrade" not in request.headers:
-                return _text(HTTPStatus.OK, FRONT_PAGE)
-            case "/":
+            case "/" if "Upgrade" in request.headers:
                 return None
             case _:
                 return _text(HTTPStatus.NOT_FOUND, "not found\n")

@@ -54,7 +54,9 @@ def _say_open(settings: Settings, address: str) -> None:
         print(READY_LINE, flush=True)  # to the supervisor; people are told by it
         return
     tables = ", ".join(settings.tables())
-    print(f"Punto is open at {address}\n  tables  {tables}\n  stop    Ctrl-C", flush=True)
+    page = address.replace("ws", "http", 1)
+    print(f"Punto is open at {address}\n  page    {page}/  (open it in a browser)", flush=True)
+    print(f"  tables  {tables}\n  stop    Ctrl-C", flush=True)
     for note in settings.notes():
         print(f"  note    {note}", flush=True)
     logging.getLogger(__name__).info("serving", extra={"address": address})

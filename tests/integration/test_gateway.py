@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import time
@@ -53,7 +54,6 @@ async def test_plain_http_is_answered(node_url: str) -> None:
         ("/healthz", 200, "ok"),
         ("/readyz", 200, "ready"),
         ("/readyz?verbose=1", 200, "ready"),
-        ("/", 200, "punto.v1.msgpack"),
         ("/nothing", 404, "not found"),
         ("/healthz/more", 404, "not found"),
         ("/%2e%2e/etc/passwd", 404, "not found"),
@@ -64,6 +64,21 @@ async def test_plain_http_is_answered(node_url: str) -> None:
         assert headers["content-type"] == "text/plain; charset=utf-8"
         assert int(headers["content-length"]) == len(body.encode())
         assert headers.get("server", "punto") == "punto"
+
+
+async def test_the_page_is_at_the_front(node_url: str) -> None:
+    """What the files are like is in tests/unit/test_page.py; here they come over a socket, HEAD without a body."""
+    status, headers, body = await ask(node_url, *get("/"))
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert int(headers["content-length"]) == len(body.encode())
+    (script,) = re.findall(r'src="([^"]+)"', body)
+    status, headers, code = await ask(node_url, *get(script))
+    assert (status, headers["content-type"]) == (200, "text/javascript; charset=utf-8")
+    assert int(headers["content-length"]) == len(code.encode()) > 0
+    status, head, body = await ask(node_url, f"HEAD {script} HTTP/1.1", "Host: punto", "Connection: close")
+    assert (status, head["content-length"], body) == (200, headers["content-length"], "")
+    known = (*get(script), f"If-None-Match: {headers['etag']}")
+    assert (await ask(node_url, *known))[::2] == (304, "")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,350 @@
+/** The table: puts its parts together, passes on what the patron does, and says what happens. */
+
+import { SEAT } from "../table/table.js";
+import { cardInWords, handTotal } from "../game/cards.js";
+import {
+  SPOT_NAMES,
+  count,
+  freedText,
+  outcomeText,
+  percentOf,
+  refusalText,
+  resultTexts,
+  variantName,
+  whyNotText,
+} from "../text/words.js";
+import { el, button, oncePerFrame, say, set, show } from "./dom.js";
+import { Hands } from "./hands.js";
+import { announce } from "./live.js";
+import { Notes } from "./notes.js";
+import { Side } from "./side.js";
+import { sitSheet } from "./sit.js";
+import { Spots } from "./spots.js";
+import { TimerRing } from "./timer.js";
+import { Tray } from "./tray.js";
+
+const KEYS = { u: "undo", c: "clear", r: "rebet", d: "double", Enter: "ready" };
+const SPOT_KEYS = { p: "player", b: "banker", t: "tie" };
+
+export class TableView {
+  constructor(app, table) {
+    this.app = app;
+    this.table = table;
+    this.timer = new TimerRing(table);
+    this.hands = new Hands();
+    this.notes = new Notes();
+    this.spots = new Spots({ lay: (spot) => this.#lay(spot), takeOff: (spot) => this.#takeOff(spot) });
+    this.tray = new Tray({
+      act: (type) => table.act({ type }),
+      explain: (text) => this.notes.add(text, { kind: "bad" }),
+      choose: () => this.update(),
+      playAgain: (isOn) => table.setPlaysAgain(isOn),
+    });
+    this.side = new Side(el("div", { class: "side-more" }));
+    this.element = this.#build();
+    this.draw = oncePerFrame(() => this.#render());
+    this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.#moment(moment))];
+    this.isClosed = false;
+    this.#render();
+  }
+
+  update() {
+    if (!this.isClosed) this.draw();
+  }
+
+  opened() {
+    document.title = `Punto: ${this.table.id}`;
+  }
+
+  close() {
+    this.isClosed = true;
+    for (const end of this.ends) end();
+    this.timer.close();
+    this.hands.close();
+    this.notes.close();
+  }
+
+  // --- what the patron does ---
+
+  #lay(spot) {
+    const { table } = this;
+    const why = this.#whyNot(spot);
+    if (why !== null) this.notes.add(why, { kind: "bad" });
+    else table.act({ type: "place", spot, chip: this.tray.chip });
+  }
+
+  #takeOff(spot) {
+    const { table } = this;
+    if (!table.takesBets) return;
+    const { rules } = table.view;
+    const { stack, last_bets: lastBets } = table.you;
+    const found = table.hope.whyNot({ type: "undo", spot }, { rules, stack, lastBets });
+    if (found === null) table.act({ type: "undo", spot });
+  }
+
+  #whyNot(spot) {
+    const { table } = this;
+    if (table.you === null) return "Sit down to bet";
+    if (!table.isFollowed) return "Not while the line is down";
+    if (table.isPaused) return "The table is paused";
+    if (!table.takesBets) return "Bets are closed";
+    const { rules, crowd } = table.view;
+    const { stack, last_bets: lastBets } = table.you;
+    const hoped = table.hope.after({ rules, stack, lastBets }).sums;
+    const found = table.hope.whyNot(
+      { type: "place", spot, chip: this.tray.chip },
+      { rules, stack, lastBets, totals: crowd.totals },
+    );
+    if (found === null) return null;
+    const rivals = rules.forbidden_pairs
+      .filter((pair) => pair.includes(spot))
+      .flat()
+      .filter((other) => other !== spot && hoped[other] > 0);
+    return whyNotText(found, rules, this.app.money, rivals);
+  }
+
+  async #leave() {
+    try {
+      const { isAfterRound } = await this.table.leave();
+      if (isAfterRound) this.notes.add("You leave when this round is over. Your bets play out.");
+    } catch (error) {
+      this.notes.add(refusalText(error, this.table.view?.rules, this.app.money), { kind: "bad" });
+    }
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.closest("input, textarea, select") !== null) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (key === "Enter" && event.target.closest("button, a") !== null) return;
+    if (key in SPOT_KEYS) this.#lay(SPOT_KEYS[key]);
+    else if (key in KEYS) this.tray.press(KEYS[key]);
+    else if (/^[1-9]$/.test(key)) this.tray.chooseAt(Number(key) - 1);
+    else return;
+    event.preventDefault();
+  }
+
+  // --- what happens ---
+
+  #moment(moment) {
+    switch (moment.kind) {
+      case "event":
+        this.#event(moment.event, moment.isFresh);
+        return;
+      case "results":
+        for (const text of resultTexts(moment.played.lines, moment.played.outcome, this.app.money)) announce(text);
+        return;
+      case "refused":
+        this.notes.add(this.#refusedText(moment), { kind: "bad" });
+        return;
+      case "warned":
+        this.notes.add("No bet for many rounds: your seat is freed after the next one without.", { stays: true });
+        return;
+      case "back":
+        this.#tellMissed(moment.missed);
+        return;
+      default:
+    }
+  }
+
+  #refusedText({ act, error }) {
+    const { rules } = this.table.view;
+    const text = refusalText(error, rules, this.app.money);
+    if (act.type !== "place") return text;
+    return `${this.app.money.formatShort(act.chip)} on ${SPOT_NAMES[act.spot]} came back. ${text}`;
+  }
+
+  #event(event, isFresh) {
+    const view = this.table.view;
+    switch (event.type) {
+      case "betting_opened":
+        announce(`Place your bets, ${Math.round(this.table.leftMs / 1000)} seconds`);
+        return;
+      case "betting_closed":
+        announce("No more bets");
+        return;
+      case "card_dealt": {
+        if (isFresh) this.hands.expect();
+        const hand = view.dealt.filter((dealt) => dealt.side === event.side).map((dealt) => dealt.card);
+        announce(`${SPOT_NAMES[event.side]}: ${cardInWords(event.card)}, ${handTotal(hand)}`);
+        return;
+      }
+      case "round_decided":
+        announce(outcomeText(event.outcome, event.player_total, event.banker_total));
+        return;
+      case "round_voided":
+        this.notes.add("This round does not count: every stake comes back.");
+        return;
+      case "shoe_started":
+        announce("A new shoe");
+        return;
+      default:
+    }
+  }
+
+  #tellMissed(missed) {
+    if (missed.length === 0) return;
+    const { money } = this.app;
+    const net = missed.reduce((sum, one) => sum + one.net, 0);
+    const rows = missed.map((one) =>
+      el(
+        "li",
+        {},
+        `Round ${one.round}: ${one.outcome === null ? "void" : SPOT_NAMES[one.outcome]}, ${money.formatSigned(one.net)}`,
+      ),
+    );
+    const text = `While you were away ${count(missed.length, "round", "rounds")} with your bets played out: ${money.formatSigned(net)}`;
+    this.notes.add(text, { stays: true, details: [el("ul", {}, rows)] });
+  }
+
+  // --- what is seen ---
+
+  #build() {
+    this.title = el("h1", { class: "top-title" });
+    this.facts = el("p", { class: "top-facts muted" });
+    this.round = el("span", { class: "top-round" });
+    this.net = el("b", { class: "money" });
+    this.credits = el("b", { class: "money", "data-field": "credits" });
+    this.netBox = el(
+      "span",
+      { class: "top-net", "data-field": "net" },
+      el("span", { class: "muted" }, "This sitting "),
+      this.net,
+    );
+    this.creditsBox = el("span", { class: "top-credits" }, el("span", { class: "muted" }, "Credits "), this.credits);
+    this.more = button("Bring chips", { class: "quiet" }, () => sitSheet(this.app, this.table));
+    this.leave = button("Leave", { class: "quiet" }, () => this.#leave());
+    this.sit = button("Sit down", { class: "primary" }, () => sitSheet(this.app, this.table));
+    this.take = button("Take your seat here", { class: "primary" }, () => this.#takeSeat());
+    this.call = el("p", { class: "call" });
+    this.won = el("p", { class: "won money", hidden: true });
+    this.state = el("p", { class: "table-state", hidden: true });
+    this.stand = el("div", { class: "stand" }, this.state, this.sit, this.take);
+    const felt = el(
+      "section",
+      { class: "felt", "aria-label": "Felt" },
+      el(
+        "div",
+        { class: "deal-area" },
+        this.hands.sides.player.element,
+        el("div", { class: "middle" }, this.timer.element),
+        this.hands.sides.banker.element,
+      ),
+      el("div", { class: "call-line" }, this.call, this.won),
+      this.spots.element,
+      this.tray.element,
+      this.stand,
+      this.notes.element,
+    );
+    felt.addEventListener("keydown", (event) => this.#key(event));
+    const header = el(
+      "header",
+      { class: "top" },
+      el("a", { class: "brand", href: "#/" }, "Punto"),
+      el("div", { class: "top-about" }, this.title, this.facts),
+      el("div", { class: "top-right" }, this.round, this.netBox, this.creditsBox, this.more, this.leave),
+    );
+    return el(
+      "div",
+      { class: "table" },
+      header,
+      el("main", { class: "table-main", id: "main" }, felt, this.side.element),
+    );
+  }
+
+  async #takeSeat() {
+    try {
+      await this.table.sit(0);
+    } catch (error) {
+      this.notes.add(refusalText(error, this.table.view?.rules, this.app.money), { kind: "bad" });
+    }
+  }
+
+  #render() {
+    if (this.isClosed) return;
+    const { table, app } = this;
+    const { view, you } = table;
+    if (view === null) {
+      show(this.element.querySelector(".felt"), false);
+      say(this.title, table.refusedBy === null ? table.id : "There is no such table");
+      return;
+    }
+    show(this.element.querySelector(".felt"), true);
+    this.#renderTop(view, you, app.money);
+    this.hands.render(view);
+    this.timer.render();
+    this.tray.render(table, app.money);
+    this.spots.render(table, this.tray.chip, app.money);
+    this.side.render(table, app.patron, app.money);
+    this.#renderCall(view, you, app.money);
+    this.#renderStand(you);
+    set(this.element, "data-phase", view.phase);
+    set(this.element, "data-line", table.isFollowed ? (table.isPaused ? "paused" : "open") : "away");
+  }
+
+  #renderTop(view, you, money) {
+    const { rules } = view;
+    say(this.title, `${variantName(rules.variant)} · ${view.table}`);
+    const limits = `limits ${money.formatShort(rules.minimum)}–${money.formatShort(rules.maximums.player)}`;
+    say(
+      this.facts,
+      [
+        count(rules.decks, "deck", "decks"),
+        percentOf(rules.commission_bp),
+        limits,
+        rules.stacked ? "stacked shoe" : null,
+      ]
+        .filter((part) => part !== null)
+        .join(" · "),
+    );
+    say(this.round, view.round === 0 ? "" : `Round ${view.round}`);
+    show(this.netBox, you !== null);
+    show(this.creditsBox, you !== null);
+    show(this.more, you !== null);
+    show(this.leave, you !== null);
+    if (you === null) return;
+    say(this.credits, money.formatNamed(you.stack));
+    const net = this.table.net;
+    say(this.net, net === null ? "…" : money.formatSigned(net));
+    set(this.net, "data-sign", net === null ? null : Math.sign(net));
+    say(this.leave, you.leaving ? "Leaving after this round" : "Leave");
+  }
+
+  #renderCall(view, you, money) {
+    const hand = (side) => handTotal(view.dealt.filter((dealt) => dealt.side === side).map((dealt) => dealt.card));
+    let text = "";
+    if (view.is_void) text = "This round does not count";
+    else if (view.outcome !== null) text = outcomeText(view.outcome, hand("player"), hand("banker"));
+    else if (view.phase === "betting") text = this.table.leftMs > 0 ? "Place your bets" : "No more bets";
+    else if (view.phase === "dealing") text = "No more bets";
+    say(this.call, text);
+    const isMine =
+      (view.outcome !== null || view.is_void) &&
+      you !== null &&
+      you.last_round === view.round &&
+      you.last_results !== null;
+    show(this.won, isMine);
+    if (!isMine) return;
+    const net = Object.values(you.last_results).reduce((sum, line) => sum + line.payout - line.stake, 0);
+    say(this.won, money.formatSigned(net));
+    set(this.won, "data-sign", Math.sign(net));
+  }
+
+  #renderStand(you) {
+    const { seat, isFollowed } = this.table;
+    show(this.stand, you === null);
+    show(this.take, seat.kind === SEAT.ELSEWHERE);
+    show(this.sit, seat.kind !== SEAT.ELSEWHERE);
+    const text = {
+      [SEAT.NONE]: isFollowed ? "You are watching." : "",
+      [SEAT.ELSEWHERE]:
+        seat.reason === "taken over"
+          ? "Your seat was taken over in another window. Here you only watch."
+          : "Your seat at this table waits for you, or is held in another window.",
+      [SEAT.FREED]: freedText(seat.reason),
+      [SEAT.MINE]: "",
+    }[seat.kind];
+    say(this.state, text);
+    show(this.state, text !== "");
+  }
+}

@@ -13,9 +13,9 @@
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
      │   │    TableMaximum
      │   ├─ IdentityRefused             3xxx: who you are
-     │   │    TokenRefused, NameRefused, TokenExpired, TokenRevoked, RoleForbids
+     │   │    TokenRefused, NameRefused, TokenExpired, TokenRevoked, RoleForbids, OriginRefused
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
-     │   │    StoreAway, Busy, Unconfirmed
+     │   │    StoreAway, Busy, Unconfirmed, TooManyConnections, TooFast
      │   └─ ServerFailed                5xxx: the server's own fault
      │        Internal
      ├─ TimedOut (and TimeoutError)     the request was sent, no answer came in time: it may have been decided
@@ -322,6 +322,12 @@ class RoleForbids(IdentityRefused):
     CODE = ErrorCode.ROLE_FORBIDS
 
 
+class OriginRefused(IdentityRefused):
+    """The house does not admit pages of that origin."""
+
+    CODE = ErrorCode.ORIGIN_REFUSED
+
+
 class StoreAway(NotNow):
     """The table's store can't be reached."""
 
@@ -338,6 +344,18 @@ class Unconfirmed(NotNow):
     """The node is leaving."""
 
     CODE = ErrorCode.UNCONFIRMED
+
+
+class TooManyConnections(NotNow):
+    """The patron, the address or the node has as many connections as may be."""
+
+    CODE = ErrorCode.TOO_MANY_CONNECTIONS
+
+
+class TooFast(NotNow):
+    """The patron, the address or the node asks too much in too short a time."""
+
+    CODE = ErrorCode.TOO_FAST
 
 
 class Internal(ServerFailed):

@@ -51,6 +51,7 @@ from server.auth import Admission, Identity, IdentityRefused, Role
 from server.batcher import Batcher, Busy
 from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
+from server.doors import Doors
 from server.expiry import Expiry
 from server.hub import Hub
 from server.outlet import Outlet
@@ -61,11 +62,12 @@ from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
 log = logging.getLogger(__name__)
 
 SERVER: Final = f"punto/{version('punto')}"
-HELLO_TIMEOUT_MS: Final = 10_000
 BAD_MESSAGES_MAX: Final = 8
 BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
 ACTS_IN_FLIGHT_MAX: Final = 64
+TOO_FAST_MAX: Final = 200
+"""So many more requests refused as too fast than taken, and the connection is closed."""
 
 
 class House(Protocol):
@@ -81,6 +83,7 @@ class House(Protocol):
     statements: Statements
     hub: Hub
     clock: StoreClock
+    doors: Doors
 
     def batcher(self, table: str) -> Batcher:
         """Give the queue of acts of a table."""
@@ -90,10 +93,15 @@ class House(Protocol):
 class Connection:
     """A patron's socket from hello to its end. Hashable by identity; `id` is unique over all nodes."""
 
-    def __init__(self, websocket: ServerConnection, codec: Codec, house: House, connection_id: str) -> None:
+    def __init__(
+        self, websocket: ServerConnection, codec: Codec, house: House, connection_id: str, address: str = ""
+    ) -> None:
         self.id = connection_id
         self.patron = ""
-        self.outlet = Outlet(websocket, codec)
+        self.counted_patron = ""
+        """Whose connections it counts among; '' before the hello."""
+        self.outlet = Outlet(websocket, codec, house.doors.limits.outbox_bytes_max)
+        self._address = address
         self._websocket = websocket
         self._codec = codec
         self._house = house
@@ -105,6 +113,7 @@ class Connection:
         self._is_ended = False
         self._bad_messages = 0
         self._bad_tokens = 0
+        self._too_fast = 0
 
     def __repr__(self) -> str:
         return f"<Connection {self.id} patron={self.patron or '-'} tables={len(self._followed)}>"
@@ -112,7 +121,7 @@ class Connection:
     async def run(self) -> None:
         """Serve the socket until it ends, then let its tables know."""
         try:
-            async with asyncio.timeout(HELLO_TIMEOUT_MS / 1000) as hello_timeout:
+            async with asyncio.timeout(self._house.doors.limits.hello_ms / 1000) as hello_timeout:
                 while not self._is_ended:  # what a peer has sent behind our close is not taken any more
                     frame = await self._websocket.recv()
                     await self._take(frame)
@@ -136,6 +145,8 @@ class Connection:
 
     async def close(self, code: CloseCode) -> None:
         """End the socket with one of our codes."""
+        if code is not CloseCode.GOING_AWAY:
+            self._house.doors.count(code.name)
         self._is_ended = True
         await self._websocket.close(code, code.text)
 
@@ -164,6 +175,10 @@ class Connection:
         except BadMessage as bad:
             await self._refuse_bad(bad)
             return
+        if not self._house.doors.may_ask(self.counted_patron or self.id, self._address):
+            await self._refuse_fast(request)
+            return
+        self._too_fast = max(0, self._too_fast - 1)
         if isinstance(request, Act):
             self._submit(request)
             if len(self._acts) >= ACTS_IN_FLIGHT_MAX:
@@ -191,6 +206,16 @@ class Connection:
             if self._acts:
                 await asyncio.wait(self._acts)  # what was good before still has its answer coming
             await self.close(CloseCode.TOO_MANY_ERRORS)
+
+    async def _refuse_fast(self, request: AnyRequest) -> None:
+        """Refuse a request of somebody who asks too much in too short a time, and close on who goes on and on."""
+        self._house.doors.count(ErrorCode.TOO_FAST)
+        self.outlet.send(error_reply(request.request_id, ErrorCode.TOO_FAST))
+        self._too_fast += 1
+        if self._too_fast >= TOO_FAST_MAX:
+            log.info("flood_closed", extra={"patron": self.patron, "connection": self.id})
+            await self.close(CloseCode.TOO_FAST)
+        await asyncio.sleep(0)  # a flood that is always there must not keep the others from their turn
 
     async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
         self.outlet.send(error_reply(request.request_id, code))
@@ -233,10 +258,17 @@ class Connection:
     async def _hello(self, request: Hello) -> Reply | Error:
         if self.identity is not None:
             return error_reply(request.request_id, ErrorCode.HELLO_TWICE)
+        if request.token is None and not self._house.doors.admit_guest(self._address):
+            self._house.doors.count(ErrorCode.TOO_FAST)
+            return error_reply(request.request_id, ErrorCode.TOO_FAST)
         identity = await self._house.admission.admit(request.name, request.token, request.bot)
         wallet, has_wallet_of_before = identity.wallet, identity.role is Role.PATRON and request.token is not None
         if has_wallet_of_before and await self._house.cashier.carry_all_in_of(identity.patron):
             wallet = await self._house.cashier.balance(identity.patron)
+        if not self._house.doors.admit_patron(identity.patron):
+            self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
+            return error_reply(request.request_id, ErrorCode.TOO_MANY_CONNECTIONS)
+        self.counted_patron = identity.patron
         # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
         self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
         self._keep_until(identity.expires_at_ms)

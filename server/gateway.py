@@ -6,10 +6,13 @@ A socket gets in with one of our subprotocols; which one says how its messages a
 
 import asyncio
 import logging
+import random
 import socket
+import ssl
 import weakref
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from time import monotonic
 from typing import Any, Final
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -20,22 +23,26 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from client_sdk.protocol.codec import CODECS
-from client_sdk.protocol.errors import CloseCode
+from client_sdk.protocol.errors import CloseCode, ErrorCode
 from client_sdk.protocol.messages import REQUEST_BYTES_MAX
+from server.addresses import is_allowed_origin
 from server.connection import Connection, House
+from server.doors import Doors
 from server.feed import Listener
-from server.outlet import OUTBOX_BYTES_MAX
+from server.hub import DRAIN_MS_MAX
 from server.page import Page
 
 log = logging.getLogger(__name__)
 
-HANDSHAKE_TIMEOUT_S: Final = 10
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 20
 CLOSE_TIMEOUT_S: Final = 5
 GOODBYE_TIMEOUT_S: Final = 2
 """A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
+TEND_MS: Final = 500
+"""So often the outboxes are looked at."""
+RETRY_AFTER_S: Final = 5
 
 
 async def check_address(host: str, port: int) -> None:
@@ -51,6 +58,35 @@ async def check_address(host: str, port: int) -> None:
             probe.bind(address)
 
 
+class Socket(ServerConnection):
+    """A socket that the doors count from the moment at which it is accepted."""
+
+    doors: Doors
+    address = ""
+    _is_turned_away = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take a socket, or cut it before anything is spent on it."""
+        peer = transport.get_extra_info("peername")
+        self._transport = transport
+        if not self.doors.knock(self, peer[0] if peer else None):
+            self._is_turned_away = True
+            self.abort()
+            return
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count it no more."""
+        self.doors.settle(self)
+        if not self._is_turned_away:
+            super().connection_lost(exc)
+
+    def abort(self) -> None:
+        """Cut it."""
+        assert isinstance(self._transport, asyncio.WriteTransport), "a socket is written to"
+        self._transport.abort()
+
+
 class Gateway:
     """All sockets of this node."""
 
@@ -61,14 +97,20 @@ class Gateway:
         self._connections: dict[str, Connection] = {}
         self._count = 0
         self._server: Server | None = None
-        self._sockets: weakref.WeakSet[ServerConnection] = weakref.WeakSet()
+        self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
+        self._full_since_s: dict[str, float] = {}
 
     def __repr__(self) -> str:
         return f"<Gateway connections={len(self._connections)}>"
 
-    async def open(self, host: str, port: int, *, shared: bool) -> int:
+    async def open(self, host: str, port: int, *, shared: bool, tls: ssl.SSLContext | None = None) -> int:
         """Listen, on a port that workers may share; returns it (useful where 0 was asked for). Raises OSError where it
         is taken."""
+        limits = self._house.doors.limits
+        timeouts: dict[str, Any] = {
+            "ssl_handshake_timeout": limits.handshake_ms / 1000,
+            "ssl_shutdown_timeout": CLOSE_TIMEOUT_S,
+        }
         self._server = await serve(
             self._serve_socket,
             host,
@@ -80,8 +122,8 @@ class Gateway:
             max_size=REQUEST_BYTES_MAX,
             max_queue=REQUESTS_WAITING_MAX,
             # Our own limit (`outlet.py`) comes first; at the library's a ping or a close frame would wait for ever.
-            write_limit=2 * OUTBOX_BYTES_MAX,
-            open_timeout=HANDSHAKE_TIMEOUT_S,
+            write_limit=2 * limits.outbox_bytes_max,
+            open_timeout=limits.handshake_ms / 1000,
             ping_interval=PING_INTERVAL_S,
             ping_timeout=PING_TIMEOUT_S,
             close_timeout=CLOSE_TIMEOUT_S,
@@ -89,6 +131,8 @@ class Gateway:
             backlog=1024,
             create_connection=self._new_socket,  # type: ignore[arg-type]
             reuse_port=shared or None,
+            ssl=tls,
+            **(timeouts if tls is not None else {}),
         )
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -124,23 +168,62 @@ class Gateway:
         """Cut a socket that does not read: a close frame would wait behind all that it has not taken."""
         connection = self._connections.get(listener.id)
         if connection is not None:
+            self._house.doors.count(CloseCode.SLOW_READER.name)
             log.info("slow_reader_closed", extra={"patron": listener.patron, "connection": listener.id})
             connection.cut()
 
+    async def tend(self) -> None:
+        """Cut, until cancelled, who does not take what waits for it: for too long, or while all together have too
+        much."""
+        while True:
+            await asyncio.sleep(TEND_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            waiting = {c: c.outlet.waiting_bytes for c in self._connections.values()}
+            full = {c for c in waiting if c.outlet.is_full}
+            now_s = monotonic()
+            self._full_since_s = {c.id: self._full_since_s.get(c.id, now_s) for c in full}
+            for connection in full:
+                if now_s - self._full_since_s[connection.id] > DRAIN_MS_MAX / 1000:
+                    self.close_slow(connection)
+            excess = sum(waiting.values()) - self._house.doors.limits.outboxes_bytes_max
+            for connection in sorted(waiting, key=lambda c: waiting[c], reverse=True):
+                if excess <= 0:
+                    break
+                excess -= waiting[connection]
+                self.close_slow(connection)
+
     async def _serve_socket(self, websocket: ServerConnection) -> None:
+        assert isinstance(websocket, Socket), "made below"
+        doors = self._house.doors
+        doors.settle(websocket)
+        doors.enter(websocket.address)
         self._count += 1
         connection_id = f"{self._house.node_id}:{self._count}"
         codec = CODECS[str(websocket.subprotocol)]
-        connection = self._connections[connection_id] = Connection(websocket, codec, self._house, connection_id)
+        connection = self._connections[connection_id] = Connection(
+            websocket, codec, self._house, connection_id, websocket.address
+        )
         try:
             await connection.run()
         finally:
             del self._connections[connection_id]
+            doors.leave(websocket.address, connection.counted_patron)
 
-    def _new_socket(self, *args: Any, **how: Any) -> ServerConnection:
-        websocket = ServerConnection(*args, **how)
+    def _new_socket(self, *args: Any, **how: Any) -> Socket:
+        websocket = Socket(*args, **how)
+        websocket.doors = self._house.doors
         self._sockets.add(websocket)
         return websocket
+
+    def _refusal(self, websocket: ServerConnection, request: Request) -> ErrorCode | None:
+        """Say why a handshake may not go on; None where it may."""
+        assert isinstance(websocket, Socket), "made above"
+        doors, headers = self._house.doors, request.headers
+        host = headers.get("Host", "") if len(headers.get_all("Host")) == 1 else ""
+        if not is_allowed_origin(headers.get_all("Origin"), host, doors.limits.allowed_origins):
+            return ErrorCode.ORIGIN_REFUSED
+        peer = websocket.remote_address
+        websocket.address = doors.address_of(peer[0] if peer else None, headers.get_all("X-Forwarded-For"))
+        return doors.refusal(websocket.address)
 
     def _answer_http(self, websocket: ServerConnection, request: Request) -> Response | None:
         """Answer what is no WebSocket handshake."""
@@ -154,7 +237,10 @@ class Gateway:
                 status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
                 return _text(status, "ready\n" if is_ready else "not ready\n")
             case "/" if "Upgrade" in request.headers:
-                return None
+                refused = self._refusal(websocket, request)
+                if refused is not None:
+                    self._house.doors.count(refused)
+                return None if refused is None else _refused(refused)
             case _:
                 return _text(HTTPStatus.NOT_FOUND, "not found\n")
 
@@ -166,6 +252,15 @@ def _select_subprotocol(_: ServerConnection, offered: Sequence[Subprotocol]) -> 
         if name in offered:
             return Subprotocol(name)
     raise NegotiationError(f"offer one of the subprotocols {', '.join(CODECS)}")
+
+
+def _refused(code: ErrorCode) -> Response:
+    """Answer a handshake that is not let in: a program goes by the status, a person reads the code."""
+    status = HTTPStatus.FORBIDDEN if code is ErrorCode.ORIGIN_REFUSED else HTTPStatus.TOO_MANY_REQUESTS
+    response = _text(status, f"{int(code)} {code.name}: {code.text}\n")
+    if code.is_retryable:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
 
 
 def _text(status: HTTPStatus, body: str) -> Response:

@@ -20,9 +20,11 @@ from server.batcher import Batcher
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.dealer import Dealer, Workplace
+from server.doors import Doors
 from server.gateway import Gateway
 from server.hub import Hub
 from server.members import TokenHolders
+from server.open_files import fitted
 from server.roster import Roster
 from server.running import running
 from server.settings import Settings
@@ -33,6 +35,7 @@ from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.revocations import Revocations
 from server.store.tables import Tables
 from server.store.wallets import Wallets
+from server.tls import server_context
 from server.token_keys import KeyRing
 from server.tokens import TokenCheck
 
@@ -63,6 +66,7 @@ class Node:
         self._nodes = nodes = Nodes(driver)
         ledgers = Ledgers(driver)
         self.statements = Statements(ledgers)
+        self.doors = Doors(fitted(settings.doors))
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.roster.is_alive)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())
@@ -111,8 +115,10 @@ class Node:
         await self._join()
         await self.roster.begin()
         beside = [self._holders.watch(self.gateway.connections)] if self._holders else []
-        async with running(self.hub.run(), self.roster.run(), *beside):
-            port = await self.gateway.open(self.settings.host, self.settings.port, shared=self.settings.worker > 0)
+        settings = self.settings
+        tls = server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
+        async with running(self.hub.run(), self.roster.run(), self.gateway.tend(), *beside):
+            port = await self.gateway.open(settings.host, settings.port, shared=settings.worker > 0, tls=tls)
             try:
                 await opened(port)
                 await stop.wait()

@@ -1,7 +1,7 @@
 """The one door through which everything is written to a socket.
 
 A frame is built once and the same bytes go to every socket of a codec. Nothing here waits: what a slow reader does not
-take stays in its own transport, and past `OUTBOX_BYTES_MAX` the outlet says so and the hub stops feeding it.
+take stays in its own transport, and past its budget the outlet says so and the hub stops feeding it.
 """
 
 import asyncio
@@ -16,7 +16,6 @@ from websockets.protocol import State
 from client_sdk.protocol.codec import Codec
 from client_sdk.protocol.errors import CloseCode
 
-OUTBOX_BYTES_MAX: Final = 512 * 1024
 DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
 
@@ -36,8 +35,9 @@ def framed_payload(codec: Codec, payload: bytes | str) -> bytes:
 class Outlet:
     """One socket's way out."""
 
-    def __init__(self, websocket: ServerConnection, codec: Codec) -> None:
+    def __init__(self, websocket: ServerConnection, codec: Codec, bytes_max: int) -> None:
         self._websocket = websocket
+        self._bytes_max = bytes_max
         self._is_closing = False
         self.codec = codec
 
@@ -69,4 +69,4 @@ class Outlet:
     @property
     def is_full(self) -> bool:
         """Whether the peer is behind by more than it may be; a socket that is closing is not."""
-        return self._websocket.state is State.OPEN and self.waiting_bytes > OUTBOX_BYTES_MAX
+        return self._websocket.state is State.OPEN and self.waiting_bytes > self._bytes_max

@@ -168,4 +168,4 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 def _address(settings: Settings, port: int) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"ws://{host}:{port}"
+    return f"{'wss' if settings.tls_cert else 'ws'}://{host}:{port}"

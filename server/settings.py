@@ -15,6 +15,7 @@ from client_sdk.game.variants import VARIANTS, Spot, Variant
 from client_sdk.protocol.messages import TableRules
 from server.limits import impossible, rounds_commission
 from server.shoes import Shoes, ShuffledShoes
+from server.tls import BadCertificate, server_context
 from server.token_keys import BadKeys, read_keys
 from server.tokens import TokenRules
 
@@ -118,6 +119,30 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class DoorLimits:
+    """Who may connect, how long it may take, and how much one address, one patron and the whole node may have.
+
+    A rate may be exceeded in a burst of ten seconds' worth (`buckets.py`).
+    """
+
+    allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    handshake_ms: int = 10_000
+    hello_ms: int = 10_000
+    handshakes_max: int = 1_000
+    connections_max: int = 10_000
+    connections_per_address: int = 256
+    connections_per_patron: int = 32
+    address_opens_per_s: int = 20
+    address_guests_per_s: int = 5
+    address_requests_per_s: int = 1_000
+    patron_requests_per_s: int = 100
+    node_requests_per_s: int = 20_000
+    outbox_bytes_max: int = 512 * 1024
+    outboxes_bytes_max: int = 128 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a node runs."""
 
@@ -134,6 +159,9 @@ class Settings:
     pace: Pace = field(default_factory=Pace)
     stakes: Stakes = field(default_factory=Stakes)
     times: Times = field(default_factory=Times)
+    doors: DoorLimits = field(default_factory=DoorLimits)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
     cut_card: int = CUT_CARD_DEFAULT
     seats_max: int = SEATS_MAX
     stacked_shoe: Path | None = None
@@ -153,6 +181,9 @@ class Settings:
             raise BadSetting("needs a port of its own in --listen, which all of them share", "workers")
         if bad := self.times.impossible(self.confirm_replicas):
             raise bad
+        if self.doors.outboxes_bytes_max < 2 * self.doors.outbox_bytes_max:
+            raise BadSetting("leaves no room for two of --outbox-bytes-max", "outboxes_bytes_max")
+        self._check_tls()
         for rules in self.tables().values():
             if found := impossible(rules):
                 raise BadSetting(found.problem, found.key)
@@ -177,6 +208,16 @@ class Settings:
             except (OSError, BadKeys) as error:
                 reason = error.strerror if isinstance(error, OSError) else error
                 raise BadSetting(f"{self.token_keys}: {reason}", "token_keys") from None
+
+    def _check_tls(self) -> None:
+        if (self.tls_cert is None) is not (self.tls_key is None):
+            missing, given = ("tls_key", "cert") if self.tls_key is None else ("tls_cert", "key")
+            raise BadSetting(f"is needed beside --tls-{given}", missing)
+        if self.tls_cert is not None and self.tls_key is not None:
+            try:
+                server_context(self.tls_cert, self.tls_key)
+            except BadCertificate as bad:
+                raise BadSetting(str(bad), f"tls_{bad.which}") from None
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""

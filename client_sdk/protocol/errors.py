@@ -60,10 +60,13 @@ class ErrorCode(IntEnum):
     TOKEN_EXPIRED = 3003, "the token has expired; come with a fresh one"
     TOKEN_REVOKED = 3004, "the token was revoked"
     ROLE_FORBIDS = 3005, "the role of this token does not allow that"
+    ORIGIN_REFUSED = 3006, "pages of that origin may not connect"
     # 4000-4999: not now. Send the same request_id again after a pause; it is decided once.
     STORE_AWAY = 4001, "the table's store can't be reached; try again"
     BUSY = 4002, "too much is waiting for this table; try again"
     UNCONFIRMED = 4003, "it was decided, but is not safe against the loss of a server yet; ask again"
+    TOO_MANY_CONNECTIONS = 4004, "as many connections as may be are open; try again"
+    TOO_FAST = 4005, "too many requests in too short a time; try again"
     # 5000-5999: our fault, and logged as such.
     INTERNAL = 5001, "the server failed; ask what holds now before you try again"
 
@@ -92,6 +95,7 @@ class CloseCode(IntEnum):
     # 4100-4199: the client did something wrong; a person should look before it comes back.
     TOO_MANY_ERRORS = 4100, "too many messages could not be read"
     HELLO_TIMEOUT = 4101, "no hello came in time"
+    TOO_FAST = 4102, "far too many requests in too short a time"
     # 4200-4299: identity; coming back with the same token will not help.
     TOKEN_REFUSED = 4200, "too many refused tokens"
     TOKEN_EXPIRED = 4201, "the token has expired"

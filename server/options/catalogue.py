@@ -15,13 +15,24 @@ from client_sdk.game.shoe import CUT_CARD_DEFAULT, CUT_CARD_MIN
 from client_sdk.protocol.messages import AMOUNT_MAX
 from server.options import kinds
 from server.options.kinds import Address, Kind
-from server.settings import DURATION_MS_MAX, PLAY_MONEY, PLAY_MONEY_MAX, SEATS_MAX, Pace, Settings, Stakes, Times
+from server.settings import (
+    DURATION_MS_MAX,
+    PLAY_MONEY,
+    PLAY_MONEY_MAX,
+    SEATS_MAX,
+    DoorLimits,
+    Pace,
+    Settings,
+    Stakes,
+    Times,
+)
 from server.tokens import TokenRules
 
 PACE: Final = Pace()
 STAKES: Final = Stakes()
 TIMES: Final = Times()
 TOKENS: Final = TokenRules()
+DOORS: Final = DoorLimits()
 URL_DEFAULT: Final = "embedded"
 
 
@@ -63,6 +74,14 @@ def _ms(least: int, most: int = DURATION_MS_MAX) -> Kind:
     return kinds.whole("MS", least, most, unit="ms")
 
 
+def _count() -> Kind:
+    return kinds.whole("N", 1, 1_000_000)
+
+
+def _bytes() -> Kind:
+    return kinds.whole("N", 4_096, 2**40, unit="bytes")
+
+
 _OPTIONS: Final = (
     Option("listen", kinds.address(), Address("127.0.0.1", 8765), "where patrons connect"),
     Option(
@@ -78,6 +97,25 @@ _OPTIONS: Final = (
     Option("token_audience", kinds.text("NAME"), TOKENS.audience, "for whom", Same.NODES),
     Option("token_leeway_ms", _ms(0, 300_000), TOKENS.leeway_ms, "the issuer's clock may be off", Same.NODES),
     Option("token_life_max_ms", _ms(1_000, 31 * 86_400_000), TOKENS.life_ms_max, "longest life", Same.NODES),
+    Option("tls_cert", kinds.path("FILE"), None, "speak TLS with this certificate and those of its issuers"),
+    Option("tls_key", kinds.path("FILE"), None, "its private key"),
+    Option(
+        "allowed_origins", kinds.origins(), DOORS.allowed_origins, "pages that may connect, * any; else this host's"
+    ),
+    Option("trusted_proxies", kinds.networks(), DOORS.trusted_proxies, "whose X-Forwarded-For is believed"),
+    Option("handshake_ms", _ms(100, 60_000), DOORS.handshake_ms, "from the socket to the handshake's end"),
+    Option("hello_ms", _ms(100, 60_000), DOORS.hello_ms, "from there to an accepted hello"),
+    Option("handshakes_max", _count(), DOORS.handshakes_max, "sockets before their handshake"),
+    Option("connections_max", _count(), DOORS.connections_max, "connections of this node"),
+    Option("connections_per_address", _count(), DOORS.connections_per_address, "of one address"),
+    Option("connections_per_patron", _count(), DOORS.connections_per_patron, "of one patron"),
+    Option("address_opens_per_s", _count(), DOORS.address_opens_per_s, "connections of one address in a second"),
+    Option("address_guests_per_s", _count(), DOORS.address_guests_per_s, "new guests of one address in a second"),
+    Option("address_requests_per_s", _count(), DOORS.address_requests_per_s, "requests of one address in a second"),
+    Option("patron_requests_per_s", _count(), DOORS.patron_requests_per_s, "requests of one patron in a second"),
+    Option("node_requests_per_s", _count(), DOORS.node_requests_per_s, "requests of all in a second"),
+    Option("outbox_bytes_max", _bytes(), DOORS.outbox_bytes_max, "may wait for a reader that is slow"),
+    Option("outboxes_bytes_max", _bytes(), DOORS.outboxes_bytes_max, "may wait for all of them together"),
     Option("play_money", kinds.whole("N", 0, PLAY_MONEY_MAX), PLAY_MONEY, "minor units", Same.NODES),
     Option("currency", kinds.text("CODE", "[A-Z]{3}", "three capitals"), "PTO", "code of the currency", Same.STORE),
     Option("exponent", kinds.whole("N", 0, 4), 2, "minor units are so many decimal places", Same.STORE),
@@ -127,6 +165,9 @@ def settings_of(values: Mapping[str, Any], worker: int = 0) -> Settings:
         pace=_part(Pace, values),
         stakes=_part(Stakes, values),
         times=_part(Times, values),
+        doors=_part(DoorLimits, values),
+        tls_cert=values["tls_cert"],
+        tls_key=values["tls_key"],
         cut_card=values["cut_card"],
         seats_max=values["seats_max"],
         stacked_shoe=values["stacked_shoe"],

@@ -28,7 +28,7 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
         words = f"{option.means}; {kind.bare} without a number ({_shown(option)})"
         parser.add_argument(option.flag, metavar="N", nargs="?", const=kind.bare, default=default, help=words)
     else:
-        words = option.means if option.default is None else f"{option.means} ({_shown(option)})"
+        words = option.means if option.default in (None, ()) else f"{option.means} ({_shown(option)})"
         parser.add_argument(option.flag, metavar=kind.metavar, default=default, help=words)
 
 

@@ -6,6 +6,7 @@ Pure. A reader raises ValueError with a sentence that says what is wanted; who c
 import json
 import re
 from collections.abc import Callable, Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -55,6 +56,36 @@ def amounts() -> Kind:
             raise ValueError(f"amounts with commas between them are wanted, not {shown(value)}") from None
 
     return Kind("N,N,...", read)
+
+
+def origins() -> Kind:
+    """Origins of pages (`https://play.example`), or `*` for any: a list, or text with commas between them."""
+    return _texts("ORIGIN,...", "origins such as https://play.example", _origin)
+
+
+def networks() -> Kind:
+    """Addresses and networks (`10.0.0.0/8`): a list, or text with commas between them."""
+    return _texts("NETWORK,...", "addresses or networks such as 10.0.0.0/8", lambda text: str(ip_network(text)))
+
+
+def _texts(metavar: str, wanted: str, read_one: Callable[[str], str]) -> Kind:
+    def read(value: object) -> tuple[str, ...]:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            raise ValueError(f"{wanted} are wanted, not {shown(value)}")
+        try:
+            return tuple(read_one(part.strip()) for part in parts if part.strip())
+        except ValueError:
+            raise ValueError(f"{wanted} are wanted, not {shown(value)}") from None
+
+    return Kind(metavar, read)
+
+
+def _origin(text: str) -> str:
+    """Read an origin as browsers send it: scheme, host and perhaps a port, in lower case, and nothing else."""
+    if text != "*" and not re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", text.lower()):
+        raise ValueError(text)
+    return text.lower()
 
 
 def switch() -> Kind:

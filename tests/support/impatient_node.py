@@ -6,17 +6,16 @@ Everything else is the product's own command line.
 
 import sys
 
-from server import connection, dealer, gateway, hub
+from server import dealer, gateway, hub
 from server.cli import main
-from tests.support import narrow_node  # noqa: F401 - its replacements hold here too
+from tests.support import narrow_node
 
-setattr(gateway, "HANDSHAKE_TIMEOUT_S", 1)  # noqa: B010 - constants, which mypy would not let change
-setattr(gateway, "PING_INTERVAL_S", 0.5)  # noqa: B010
+setattr(gateway, "PING_INTERVAL_S", 0.5)  # noqa: B010 - constants, which mypy would not let change
 setattr(gateway, "PING_TIMEOUT_S", 1)  # noqa: B010
 setattr(gateway, "CLOSE_TIMEOUT_S", 1)  # noqa: B010
-setattr(connection, "HELLO_TIMEOUT_MS", 1_000)  # noqa: B010
+setattr(gateway, "DRAIN_MS_MAX", 1_500)  # noqa: B010
 setattr(hub, "DRAIN_MS_MAX", 1_500)  # noqa: B010
 setattr(dealer, "IDLE_ROUNDS", 6)  # noqa: B010
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main([*narrow_node.arguments(), "--handshake-ms", "1000", "--hello-ms", "1000"]))

@@ -76,7 +76,7 @@ class NodeProcess:
                 line = self._lines.get(timeout=START_TIMEOUT_S)
             except Empty:
                 raise AssertionError(f"the node does not open: {self.output}") from None
-            if found := re.search(r"open at ws://127\.0\.0\.1:(\d+)", line):
+            if found := re.search(r"open at wss?://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
                 return self
             if line == "":

@@ -23,7 +23,8 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol import messages
 from client_sdk.protocol.codec import CODECS, FIELD_CHARS_MAX, JSON, MSGPACK, decode_event, decode_request
 from client_sdk.protocol.errors import RECONNECTABLE_RANGE, CloseCode, ErrorCode, may_reconnect
-from server import auth, connection, dealer, gateway, hub, outlet
+from server import auth, buckets, connection, dealer, gateway, hub, outlet
+from server.settings import DoorLimits
 from server.store import tables
 from server.table import machine, roads
 
@@ -248,10 +249,17 @@ def test_limits() -> None:
     assert found == {
         "bytes of one message to the node": messages.REQUEST_BYTES_MAX,
         "greatest amount": messages.AMOUNT_MAX,
-        "ms from the connection to an accepted `hello`": connection.HELLO_TIMEOUT_MS,
+        "ms from the connection to an accepted `hello`": DoorLimits().hello_ms,
         "messages that can't be read, until the close": connection.BAD_MESSAGES_MAX,
         "refused tokens, until the close": connection.BAD_TOKENS_MAX,
         "characters of a name": auth.NAME_CHARS_MAX,
+        "requests refused as too fast beyond those taken, until the close": connection.TOO_FAST_MAX,
+        "requests of one patron in a second": DoorLimits().patron_requests_per_s,
+        "connections of one patron": DoorLimits().connections_per_patron,
+        "connections of one address": DoorLimits().connections_per_address,
+        "new connections of one address in a second": DoorLimits().address_opens_per_s,
+        "new guests of one address in a second": DoorLimits().address_guests_per_s,
+        "seconds' worth that may come in a burst": buckets.BURST_S,
         "tables that one connection follows": connection.TABLES_FOLLOWED_MAX,
         "tables in a page of the lobby": tables.TABLES_PAGE_MAX,
         "lines of a patron's statement that are kept, about": lua_limit("_wallet", "LEDGER_MAX"),
@@ -265,7 +273,7 @@ def test_limits() -> None:
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
         "rounds without a bet until a seat is freed": dealer.IDLE_ROUNDS,
         "seats up to which `crowd` lists each": tables.SEATS_SHOWN_MAX,
-        "bytes that may wait for a slow reader": outlet.OUTBOX_BYTES_MAX,
+        "bytes that may wait for a slow reader": DoorLimits().outbox_bytes_max,
         "ms for a slow reader to take them": hub.DRAIN_MS_MAX,
         "missed events that `resumed` can bring, about": hub.LAG_PAGES_MAX * tables.EVENTS_PAGE_MAX,
         "s between two pings of the node": gateway.PING_INTERVAL_S,
@@ -279,7 +287,7 @@ def test_limits() -> None:
         (r"at most ([\d,]+) bytes", messages.REQUEST_BYTES_MAX),
         (r"a WebSocket ping every (\d+) seconds", gateway.PING_INTERVAL_S),
         (r"no pong comes within (\d+)", gateway.PING_TIMEOUT_S),
-        (r"accepted within (\d+) seconds of the handshake", connection.HELLO_TIMEOUT_MS // 1000),
+        (r"accepted within (\d+) seconds of the handshake", DoorLimits().hello_ms // 1000),
         (r"cut at (\d+) characters", FIELD_CHARS_MAX),
         (r"The (\d+)th message of a connection that can't be read", connection.BAD_MESSAGES_MAX),
         (r"follows at most (\d+) tables", connection.TABLES_FOLLOWED_MAX),
@@ -295,7 +303,7 @@ def test_limits() -> None:
         (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
         (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
         (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),
-        (r"more than ([\d,]+) bytes wait", outlet.OUTBOX_BYTES_MAX),
+        (r"more than ([\d,]+) bytes wait", DoorLimits().outbox_bytes_max),
         (r"has not within (\d+) seconds", hub.DRAIN_MS_MAX // 1000),
         (r"is not taken within (\d+) more", outlet.CUT_AFTER_MS // 1000),
         (r"lists up to (\d+) seats", tables.SEATS_SHOWN_MAX),

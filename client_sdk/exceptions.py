@@ -7,7 +7,7 @@
      │   │    RequestReused
      │   ├─ TableRefused                20xx: the table or the seat does not allow it
      │   │    UnknownTable, NotWatching, NotSeated, SeatTakenOver, TableFull,
-     │   │    InsufficientWallet, TooManyTables
+     │   │    InsufficientWallet, TooManyTables, TableClosed
      │   ├─ ActRefused                  21xx: the rules refuse the act
      │   │    RoundOver, BettingClosed, TooManyActs, SpotForbidden, ChipUnknown, SpotsConflict, AboveMaximum,
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
@@ -206,6 +206,12 @@ class TooManyTables(TableRefused):
     """This connection follows as many tables as it may."""
 
     CODE = ErrorCode.TOO_MANY_TABLES
+
+
+class TableClosed(TableRefused):
+    """The house lets nobody sit down there: the table is closed, or closes when the last seat is free."""
+
+    CODE = ErrorCode.TABLE_CLOSED
 
 
 class RoundOver(ActRefused):

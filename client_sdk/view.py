@@ -28,7 +28,10 @@ from client_sdk.protocol.messages import (
     ShoeEnded,
     ShoeStarted,
     ShoeView,
+    TableClosed,
     TableIdled,
+    TablePaused,
+    TableResumed,
     TableView,
 )
 from client_sdk.protocol.road_views import roads_after
@@ -62,8 +65,12 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
             return replace(view, seq=event.seq, phase="settling", round=event.round)
         case ShoeEnded():
             return replace(view, seq=event.seq, shoe=None)
-        case TableIdled():
+        case TableIdled() | TableResumed():
             return replace(view, seq=event.seq, phase="idle", round=event.round)
+        case TablePaused():
+            return replace(view, seq=event.seq, phase="paused", round=event.round)
+        case TableClosed():
+            return replace(view, seq=event.seq, phase="closed", round=event.round)
         case RulesChanged():
             return replace(view, seq=event.seq, rules=event.rules)
 

@@ -30,6 +30,7 @@ from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
 from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
+from server.store.operating import CLOSED, DRAINING, PAUSED, Operating, Wishes
 from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.sweeping import sweep_for_ever
@@ -68,6 +69,7 @@ class Workplace:
     tables: Tables
     ledgers: Ledgers
     nodes: Nodes
+    operating: Operating
     cashier: Cashier
     hub: Hub
     shoes: Shoes
@@ -90,6 +92,7 @@ class Dealer:
         self._nudged = asyncio.Event()
         self._may_be_void = False
         self._claimed: Claimed | None = None
+        self._wishes, self._operated = Wishes(), -1
         self._shoe: Shoe | None = None
         self._told_crowd = -1
         self._cleared_for: tuple[str, ...] = ()
@@ -162,7 +165,7 @@ class Dealer:
         log.info(
             "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
         )
-        self._told_crowd, self._cleared_for = -1, ()
+        self._told_crowd, self._cleared_for, self._operated = -1, (), -1
         await self._notice_rollback()  # first: nothing may be told in a life of the table that seats know better
         await self._clear_dead_seats()
         await self._reopen_shoe()
@@ -210,7 +213,7 @@ class Dealer:
         if self._is_leaving_now or not self._is_handing_over or self._claimed is None:
             return self._is_leaving_now or self._is_handing_over
         state = self._claimed.state
-        return state.is_settled and state.phase in (Phase.IDLE, Phase.SETTLING)
+        return state.is_settled and state.phase not in (Phase.BETTING, Phase.DEALING)
 
     async def _give_time_back(self, away_since_ms: int) -> None:
         """Move the deadline by the time for which the store has been away, if it had not passed before."""
@@ -327,12 +330,24 @@ class Dealer:
                 return True
             if due is None or wait_ms == renew_ms or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
                 pulse = await self._pulse()
-                if due is None and pulse.seated:
+                if due is None and not self._may_rest(pulse):
                     return True
                 if due is not None and due.step is Step.CLOSE_BETTING and self._may_close_early(pulse):
                     return True
             await self._sleep(wait_ms)
+            if state.phase is Phase.PAUSED:
+                return True  # those who leave, or are gone for too long, are seen off meanwhile
         return False
+
+    def _may_rest(self, pulse: Pulse) -> bool:
+        """Say whether a table without a next step stays as it is until something happens."""
+        match self._now.state.phase:
+            case Phase.PAUSED:
+                return self._wishes.mode == PAUSED
+            case Phase.CLOSED:
+                return self._wishes.mode == CLOSED
+            case _:
+                return not pulse.seated and self._wishes.mode not in (PAUSED, DRAINING, CLOSED)
 
     async def _sleep(self, wait_ms: float) -> None:
         """Sleep, unless nudged."""
@@ -353,6 +368,8 @@ class Dealer:
         if pulse.is_void_asked:  # and its nudge was lost
             self.nudge("void")
         await self._give_time_back(sent_at_ms)  # a store that stood still answers late, but on its own clock
+        if pulse.operated != self._operated:
+            self._wishes, self._operated = await self._at.operating.wishes(self.table), pulse.operated
         if self._at.live() != self._cleared_for or 0 < self._look_again_at_ms < pulse.now_ms:
             await self._clear_dead_seats()
         if pulse.touched != self._told_crowd:
@@ -380,13 +397,15 @@ class Dealer:
         return self._shoe
 
     async def _commit(self, change: Change) -> None:
-        """Write a step; where the operator wants the round void, that is done instead."""
+        """Write a step; where the operator wants the round void, that is done instead, and a table that is to stay open
+        after all stays so."""
         try:
             now_ms = await self._tables.commit(self.table, self._now.lease, change)
         except Refused as refused:
-            if refused.code != "VOID_ASKED":
+            if refused.code == "VOID_ASKED":
+                await self._void_if_asked()
+            elif refused.code != "STAYS_OPEN":
                 raise
-            await self._void_if_asked()
             return
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state)
@@ -394,13 +413,39 @@ class Dealer:
     # --- a round ------------------------------------------------------------------------------------------------------
 
     async def _between_rounds(self) -> None:
-        """Let leavers go; then open the next round, or fall idle where nobody is left."""
+        """Let leavers go; then do what the operator wants, open the next round, or fall idle where nobody is left."""
         await self._see_off()
-        if (await self._pulse()).seated:
-            await self._open_round()
-        elif self._now.state.phase is not Phase.IDLE:
-            await self._commit(machine.fall_idle(self._now.state, self.table, await self._seal()))
-            self._sealed.set()
+        is_seated, state, wishes = bool((await self._pulse()).seated), self._now.state, self._wishes
+        match wishes.mode, state.phase:
+            case ("paused", Phase.PAUSED) | ("closed", Phase.CLOSED):
+                pass
+            case "paused", Phase.IDLE | Phase.SETTLING:
+                await self._commit(machine.pause(state, self.table, wishes.reason))
+            case "closed", _ if is_seated:
+                await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter; the next ones are seen off
+            case ("closed", _) | ("draining", Phase.IDLE | Phase.SETTLING) if not is_seated:
+                await self._close_table()
+            case _, Phase.PAUSED | Phase.CLOSED:
+                await self._commit(machine.resume(state, self.table))
+            case _ if is_seated:
+                await self._open_round()
+            case _, Phase.SETTLING:
+                await self._fall_idle()
+
+    async def _fall_idle(self) -> None:
+        await self._commit(machine.fall_idle(self._now.state, self.table, await self._seal()))
+        self._sealed.set()
+
+    async def _close_table(self) -> None:
+        """Close the table, in which nobody sits any more: its ledger sealed, its shoe revealed."""
+        if self._now.state.phase is not Phase.IDLE:
+            await self._fall_idle()
+        if self._now.state.has_shoe:
+            await self._commit(machine.break_shoe(self._now.state, self.table, CLOSED))
+            self._shoe = None
+        await self._commit(machine.close(self._now.state, self.table, self._wishes.reason))
+        if self._now.state.phase is Phase.CLOSED:
+            log.warning("table_closed", extra={"table": self.table, "round": self._now.state.round})
 
     async def _open_round(self) -> None:
         """Open betting, by changed rules where they were changed, on a fresh shoe where none is open."""
@@ -417,18 +462,28 @@ class Dealer:
             change = change.then(machine.start_shoe(change.state, self.table, rules, shoe, secret, commitment))
         opened = machine.open_betting(change.state, self.table, rules, self._open_shoe, self._clock.now_ms())
         change = change.then(opened)
-        now_ms = await self._tables.open_betting(
-            self.table, self._now.lease, change, rules if rules != before else None
-        )
+        try:
+            now_ms = await self._tables.open_betting(
+                self.table, self._now.lease, change, rules if rules != before else None
+            )
+        except Refused as refused:
+            if refused.code != "NOT_OPEN":
+                raise
+            await self._reopen_shoe()  # a fresh one was never told
+            return
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state, rules=rules)
 
     def _wants_stacked(self, before: TableRules) -> bool:
-        return before.stacked if self._wanted_rules is None else self._wanted_rules.stacked
+        return self._rules_wanted(before).stacked
+
+    def _rules_wanted(self, before: TableRules) -> TableRules:
+        """The operator's for this table, else the house's, else those that it has."""
+        return self._wishes.rules or self._wanted_rules or before
 
     def _rules_for(self, before: TableRules, *, has_shoe: bool) -> TableRules:
         """The rules of the next round: the house's, but what an open shoe was made by stays until it ends."""
-        wanted = self._wanted_rules or before
+        wanted = self._rules_wanted(before)
         if not has_shoe:
             return wanted
         return replace(wanted, decks=before.decks, cut_card=before.cut_card, stacked=before.stacked)

@@ -32,6 +32,7 @@ from server.statements import Statements
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
 from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
+from server.store.operating import Operating
 from server.store.revocations import Revocations
 from server.store.tables import Tables
 from server.store.wallets import Wallets
@@ -76,6 +77,7 @@ class Node:
             tables=self.tables,
             ledgers=ledgers,
             nodes=nodes,
+            operating=Operating(driver),
             cashier=self.cashier,
             hub=self.hub,
             shoes=settings.shoes,

@@ -185,9 +185,7 @@ class Roster:
 
     async def _look_into_index(self) -> None:
         """Read the index, and open the tables of the house that are not there."""
-        index: list[str] = []
-        while page := await self._tables.page(index[-1] if index else None):
-            index += page
+        index = await self._tables.every()
         for table in self._house.keys() - set(index):
             run_id = await self._nodes.run_id_of(table)
             if await self._tables.create(table, self._house[table], self._new_incarnation(), run_id):

@@ -95,6 +95,39 @@ class Stakes:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What an operator decides of one table, beside its variant."""
+
+    stakes: Stakes = field(default_factory=Stakes)
+    pace: Pace = field(default_factory=Pace)
+    cut_card: int = CUT_CARD_DEFAULT
+    seats_max: int = SEATS_MAX
+
+    def rules(self, variant: Variant, *, stacked: bool = False) -> TableRules:
+        """Make the rules of a table of this variant."""
+        return TableRules(
+            variant=variant.name,
+            decks=variant.decks,
+            shuffles_every_round=variant.shuffles_every_round,
+            commission_bp=variant.commission_bp,
+            tie_pays=variant.tie_pays,
+            forbidden_pairs=[sorted(pair) for pair in variant.forbidden_pairs],
+            minimum=self.stakes.minimum,
+            maximums=self.stakes.maximums(variant.spots),
+            table_maximums=self.stakes.table_maximums(variant.spots),
+            chips=list(self.stakes.chips),
+            win_max=(self.stakes.win_max or None) if variant.name == CAPPED_VARIANT else None,
+            cut_card=None if variant.shuffles_every_round or stacked else self.cut_card,
+            seats_max=self.seats_max,
+            betting_ms=self.pace.betting_ms,
+            card_ms=self.pace.card_ms,
+            result_ms=self.pace.result_ms,
+            grace_ms=self.pace.grace_ms,
+            stacked=stacked,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Times:
     """How long a node waits, ms, and how often it says that it is there."""
 
@@ -221,32 +254,11 @@ class Settings:
 
     def tables(self) -> Mapping[str, TableRules]:
         """The tables this house opens: one for each variant."""
-        return {f"{name}-1": self._rules(variant) for name, variant in VARIANTS.items()}
+        limits = Limits(self.stakes, self.pace, self.cut_card, self.seats_max)
+        return {f"{name}-1": limits.rules(variant, stacked=self.stacked) for name, variant in VARIANTS.items()}
 
     def notes(self) -> list[str]:
         """What an operator should know of these settings beside that they are possible, a line each."""
         rounded = [table for table, rules in self.tables().items() if rounds_commission(rules)]
         notes = [f"banker commission is rounded up to the minor unit at {', '.join(rounded)}"] if rounded else []
         return [*notes, "the shoes are stacked: the cards come from a file"] if self.stacked else notes
-
-    def _rules(self, variant: Variant) -> TableRules:
-        return TableRules(
-            variant=variant.name,
-            decks=variant.decks,
-            shuffles_every_round=variant.shuffles_every_round,
-            commission_bp=variant.commission_bp,
-            tie_pays=variant.tie_pays,
-            forbidden_pairs=[sorted(pair) for pair in variant.forbidden_pairs],
-            minimum=self.stakes.minimum,
-            maximums=self.stakes.maximums(variant.spots),
-            table_maximums=self.stakes.table_maximums(variant.spots),
-            chips=list(self.stakes.chips),
-            win_max=(self.stakes.win_max or None) if variant.name == CAPPED_VARIANT else None,
-            cut_card=None if variant.shuffles_every_round or self.stacked else self.cut_card,
-            seats_max=self.seats_max,
-            betting_ms=self.pace.betting_ms,
-            card_ms=self.pace.card_ms,
-            result_ms=self.pace.result_ms,
-            grace_ms=self.pace.grace_ms,
-            stacked=self.stacked,
-        )

@@ -29,7 +29,10 @@ from client_sdk.protocol.messages import (
     RulesChanged,
     ShoeEnded,
     ShoeStarted,
+    TableClosed,
     TableIdled,
+    TablePaused,
+    TableResumed,
     TableView,
 )
 
@@ -58,6 +61,9 @@ _NEXT_STAGE: Final[dict[type[Any], dict[Stage, Stage]]] = {
     RoundSettled: {Stage.DECIDED: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     ShoeEnded: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
     TableIdled: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
+    TablePaused: {Stage.BETWEEN: Stage.BETWEEN, Stage.SETTLING: Stage.BETWEEN},
+    TableResumed: {Stage.BETWEEN: Stage.BETWEEN},
+    TableClosed: {Stage.BETWEEN: Stage.BETWEEN},
 }
 """Which stage an event leads to; no entry means that it has no place there."""
 
@@ -238,7 +244,7 @@ class TableChecker:
             return []
         return self._shoe.ends(event, is_stacked=self._rules.stacked)
 
-    def _table_idled(self, event: TableIdled) -> Found:
+    def _nothing_dealt(self, event: TableIdled | TablePaused | TableResumed | TableClosed) -> Found:
         return []
 
     # --- inside -------------------------------------------------------------------------------------------------------
@@ -271,7 +277,10 @@ _CHECKS: Final[dict[type[Any], Callable[[TableChecker, Any], Found]]] = {
     RoundVoided: TableChecker._round_voided,
     RoundSettled: TableChecker._round_settled,
     ShoeEnded: TableChecker._shoe_ended,
-    TableIdled: TableChecker._table_idled,
+    TableIdled: TableChecker._nothing_dealt,
+    TablePaused: TableChecker._nothing_dealt,
+    TableResumed: TableChecker._nothing_dealt,
+    TableClosed: TableChecker._nothing_dealt,
 }
 
 

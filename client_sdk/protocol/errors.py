@@ -39,6 +39,7 @@ class ErrorCode(IntEnum):
     TABLE_FULL = 2005, "every seat at this table is taken"
     INSUFFICIENT_WALLET = 2006, "your wallet does not hold that much"
     TOO_MANY_TABLES = 2007, "this connection follows as many tables as it may"
+    TABLE_CLOSED = 2008, "nobody can sit down at this table any more"
     # 2100-2199: the rules refuse the act; nothing changed.
     ROUND_OVER = 2101, "that round is not the one being bet on"
     BETTING_CLOSED = 2102, "betting was closed when your act arrived"

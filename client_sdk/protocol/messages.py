@@ -665,6 +665,27 @@ class RulesChanged(Event, frozen=True, kw_only=True, tag="rules_changed"):
     rules: TableRules
 
 
+class TablePaused(Event, frozen=True, kw_only=True, tag="table_paused"):
+    """The house opens no round until `table_resumed`; seats and the shoe stay. `reason` is for people, '' without
+    one."""
+
+    round: int
+    reason: str
+
+
+class TableResumed(Event, frozen=True, kw_only=True, tag="table_resumed"):
+    """A paused or closed table plays on; betting opens where somebody is seated."""
+
+    round: int
+
+
+class TableClosed(Event, frozen=True, kw_only=True, tag="table_closed"):
+    """The table is closed: nobody is seated, and nobody can sit down. `reason` is as in `table_paused`."""
+
+    round: int
+    reason: str
+
+
 AnyNumbered = (
     ShoeStarted
     | BettingOpened
@@ -677,6 +698,9 @@ AnyNumbered = (
     | RoundSettled
     | ShoeEnded
     | TableIdled
+    | TablePaused
+    | TableResumed
+    | TableClosed
     | RulesChanged
 )
 
@@ -726,7 +750,7 @@ class SeatWarned(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_
 
 
 class SeatFreed(Struct, frozen=True, kw_only=True, tag_field="type", tag="seat_freed"):
-    """Private: the seat was given up (`left`, `away`, `idle`); the stack went back to the wallet."""
+    """Private: the seat was given up (`left`, `away`, `idle`, `closed`); the stack went back to the wallet."""
 
     table: str
     reason: str
@@ -757,6 +781,9 @@ AnyEvent = (
     | RoundSettled
     | ShoeEnded
     | TableIdled
+    | TablePaused
+    | TableResumed
+    | TableClosed
     | RulesChanged
     | Crowd
     | Results

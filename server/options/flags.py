@@ -1,7 +1,7 @@
 """The options as flags of a command. What is read here is text; `sources.py` makes values of it."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from server.options.catalogue import OPTIONS, Option
@@ -11,8 +11,13 @@ from server.options.kinds import Address
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add `--config` and a flag for each option. A flag that is not given leaves nothing behind."""
     parser.add_argument("--config", metavar="FILE", default=argparse.SUPPRESS, help="a TOML file with any of these")
-    for option in OPTIONS.values():
-        _add(parser, option)
+    add_some(parser, OPTIONS)
+
+
+def add_some(parser: argparse.ArgumentParser, keys: Iterable[str]) -> None:
+    """Add the flags of these options."""
+    for key in keys:
+        _add(parser, OPTIONS[key])
 
 
 def flags_of(args: argparse.Namespace) -> Mapping[str, object]:

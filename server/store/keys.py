@@ -35,6 +35,7 @@ _TABLE_PARTS: Final = (
     "ledger",
     "consumers",
     "incoming",
+    "operated",
 )
 _WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
 
@@ -84,6 +85,11 @@ def ledger_key(table: str) -> str:
 def consumers_key(table: str) -> str:
     """Name the hash of how far each consumer has taken a table's ledger."""
     return f"{table_key(table)}:consumers"
+
+
+def operated_key(table: str) -> str:
+    """Name the stream of what operators did to a table."""
+    return f"{table_key(table)}:operated"
 
 
 def bus_channel(table: str) -> str:

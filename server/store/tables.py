@@ -101,6 +101,7 @@ class Pulse(NamedTuple):
     all_ready: bool
     last_join_at_ms: int
     is_void_asked: bool
+    operated: int
 
 
 class VoidAsked(NamedTuple):
@@ -191,8 +192,8 @@ class Tables:
 
     # --- the house ---------------------------------------------------------------------------------------------------
 
-    async def create(self, table: str, rules: TableRules, incarnation: str, run_id: str) -> bool:
-        """Put a table into the store and the index; say whether it is new."""
+    async def create(self, table: str, rules: TableRules, incarnation: str, run_id: str, mode: str = "") -> bool:
+        """Put a table into the store and the index; say whether it is new. `mode` as in `operating`, '' for open."""
         state = TableState()
         answer = await self._run(
             "create_table",
@@ -204,14 +205,15 @@ class Tables:
             pack_limits(rules),
             state.phase.value,
             run_id,
+            mode,
         )
         await self._driver.call("ZADD", keys.TABLES, 0, table)
         return bool(answer[2])
 
-    async def ask_void(self, table: str, round_number: int, reason: str) -> VoidAsked:
+    async def ask_void(self, table: str, round_number: int, reason: str, by: str = "") -> VoidAsked:
         """Have the open round made void by whichever node owns the table, once. Raises `Refused` UNKNOWN_TABLE,
         ROUND_OVER (details: now_ms, the round at the table), ROUND_DECIDED."""
-        _, _, after_seq, is_owned = await self._run("ask_void", table, round_number, reason)
+        _, _, after_seq, is_owned = await self._run("ask_void", table, round_number, reason, by)
         return VoidAsked(after_seq, bool(is_owned))
 
     async def void_asked(self, table: str) -> tuple[int, str]:
@@ -224,6 +226,13 @@ class Tables:
         start = "-" if after is None else f"({after}"
         ids = await self._driver.call("ZRANGE", keys.TABLES, start, "+", "BYLEX", "LIMIT", 0, count)
         return [table.decode() for table in ids]
+
+    async def every(self) -> list[str]:
+        """List the ids of all tables, in order."""
+        found: list[str] = []
+        while page := await self.page(found[-1] if found else None):
+            found += page
+        return found
 
     async def view(self, table: str, patron: str | None = None, seats_shown_max: int = SEATS_SHOWN_MAX) -> TableRow:
         """Read a table at one instant. Raises `Refused` UNKNOWN_TABLE."""
@@ -274,10 +283,10 @@ class Tables:
 
     async def renew(self, table: str, lease: Lease) -> Pulse:
         """Keep the lease, and tell the hubs the present seq."""
-        _, now_ms, touched, seated, connected, ready, last_join_at_ms, is_void_asked = await self._run(
+        _, now_ms, touched, seated, connected, ready, last_join_at_ms, is_void_asked, operated = await self._run(
             "renew", table, lease.epoch, lease.node, lease.lease_ms
         )
-        return Pulse(now_ms, touched, seated, connected, bool(ready), last_join_at_ms, bool(is_void_asked))
+        return Pulse(now_ms, touched, seated, connected, bool(ready), last_join_at_ms, bool(is_void_asked), operated)
 
     async def commit(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
         """Write a step and publish its events; `rules` where they change with it. Returns the store's time, ms. Raises
@@ -289,7 +298,8 @@ class Tables:
         return await self._commit("void_round", table, lease, change, None)
 
     async def open_betting(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
-        """Write the step that begins a round. Raises `Refused` BETS_LEFT while a bet of the last round lies."""
+        """Write the step that begins a round. Raises `Refused` BETS_LEFT while a bet of the last round lies, NOT_OPEN
+        where the operator wants no round."""
         return await self._commit("open_betting", table, lease, change, rules)
 
     async def _commit(self, verb: str, table: str, lease: Lease, change: Change, rules: TableRules | None) -> int:
@@ -346,7 +356,7 @@ class Tables:
         return int(paid or 0), int(settled or 0)
 
     async def departures(self, table: str, grace_ms: int, idle_rounds: int, limit: int) -> list[tuple[str, str]]:
-        """List who is to leave between rounds and who is to be warned: (patron, left | away | idle | warn)."""
+        """List who is to leave between rounds and who is to be warned: (patron, left | away | idle | closed | warn)."""
         flat = (await self._run("departures", table, grace_ms, idle_rounds, limit))[2:]
         return [(patron.decode(), reason.decode()) for patron, reason in zip(flat[::2], flat[1::2], strict=True)]
 

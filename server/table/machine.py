@@ -31,7 +31,10 @@ from client_sdk.protocol.messages import (
     RulesChanged,
     ShoeEnded,
     ShoeStarted,
+    TableClosed,
     TableIdled,
+    TablePaused,
+    TableResumed,
     TableRules,
 )
 from client_sdk.protocol.road_views import roads_delta
@@ -62,9 +65,10 @@ class Due(NamedTuple):
 
 
 def due(state: TableState, rules: TableRules, shoe: Shoe | None) -> Due | None:
-    """Announce the next step. None: nothing happens until a patron sits down (idle)."""
+    """Announce the next step. None: nothing happens until a patron sits down (idle) or the operator wants it (paused,
+    closed)."""
     match state.phase:
-        case Phase.IDLE:
+        case Phase.IDLE | Phase.PAUSED | Phase.CLOSED:
             return None
         case Phase.BETTING:
             return Due(Step.CLOSE_BETTING, state.closes_at_ms or 0)
@@ -330,6 +334,28 @@ def fall_idle(state: TableState, table: str, seal: Seal) -> Change:
     seq = state.seq + 1
     idled = TableIdled(table=table, seq=seq, round=state.round, seal=seal.digest, sealed_to=seal.sealed_to)
     return Change(replace(state, phase=phase, seq=seq, seal=seal), (idled,))
+
+
+def pause(state: TableState, table: str, reason: str) -> Change:
+    """Open no round until the operator wants it. Seats, the shoe and the round number stay."""
+    phase, seq = _boundary(state, Step.PAUSE), state.seq + 1
+    paused = TablePaused(table=table, seq=seq, round=state.round, reason=reason)
+    return Change(replace(state, phase=phase, seq=seq), (paused,))
+
+
+def resume(state: TableState, table: str) -> Change:
+    """Play on, as an idle table that may be woken at once."""
+    phase, seq = _boundary(state, Step.RESUME), state.seq + 1
+    return Change(replace(state, phase=phase, seq=seq), (TableResumed(table=table, seq=seq, round=state.round),))
+
+
+def close(state: TableState, table: str, reason: str) -> Change:
+    """Close an empty table. Its shoe has ended before: no secret stays unopened at a table where nothing is dealt."""
+    phase, seq = _boundary(state, Step.CLOSE), state.seq + 1
+    if state.has_shoe:
+        raise StepRefused(Step.CLOSE, state.phase, "a shoe is open")
+    closed = TableClosed(table=table, seq=seq, round=state.round, reason=reason)
+    return Change(replace(state, phase=phase, seq=seq), (closed,))
 
 
 def _end_shoe(state: TableState, table: str) -> Change:

@@ -7,7 +7,8 @@ in `machine.py`; the diagram in docs/table.md is printed from these tables by `d
 A round walks once around: betting is opened for a stated time, closed, cards are dealt one by one until the tableau is
 satisfied, the outcome is declared, every bet is settled, and the result stands for a while. Then betting opens again,
 or, where nobody is seated, the table falls idle with its shoe as it lies. A round can be voided as long as it is not
-decided: then it is settled by giving every stake back. Nothing here waits: `machine.due` announces
+decided: then it is settled by giving every stake back. The operator may pause a table between two rounds, and close an
+idle one whose shoe has ended. Nothing here waits: `machine.due` announces
 which step comes next and when, and the dealer keeps that appointment.
 """
 
@@ -23,6 +24,8 @@ class Phase(StrEnum):
     BETTING = "betting"
     DEALING = "dealing"
     SETTLING = "settling"
+    PAUSED = "paused"
+    CLOSED = "closed"
 
 
 class Step(StrEnum):
@@ -40,6 +43,9 @@ class Step(StrEnum):
     FINISH_ROUND = "finish_round"
     BREAK_SHOE = "break_shoe"
     FALL_IDLE = "fall_idle"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CLOSE = "close"
 
 
 NEXT_PHASE: Final = MappingProxyType(
@@ -49,6 +55,8 @@ NEXT_PHASE: Final = MappingProxyType(
             Step.BREAK_SHOE: Phase.IDLE,
             Step.START_SHOE: Phase.IDLE,
             Step.OPEN_BETTING: Phase.BETTING,
+            Step.PAUSE: Phase.PAUSED,
+            Step.CLOSE: Phase.CLOSED,
         },
         Phase.BETTING: {
             Step.EXTEND_BETTING: Phase.BETTING,
@@ -68,6 +76,15 @@ NEXT_PHASE: Final = MappingProxyType(
             Step.START_SHOE: Phase.SETTLING,
             Step.OPEN_BETTING: Phase.BETTING,
             Step.FALL_IDLE: Phase.IDLE,
+            Step.PAUSE: Phase.PAUSED,
+        },
+        Phase.PAUSED: {
+            Step.BREAK_SHOE: Phase.PAUSED,
+            Step.FALL_IDLE: Phase.IDLE,
+            Step.RESUME: Phase.IDLE,
+        },
+        Phase.CLOSED: {
+            Step.RESUME: Phase.IDLE,
         },
     }
 )

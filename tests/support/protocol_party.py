@@ -181,10 +181,12 @@ class Shoe:
 
 BEFORE_BETTING: Final = {"rules_changed", "shoe_started", "shoe_ended", "betting_opened"}
 MAY_FOLLOW: Final = {
-    "idle": BEFORE_BETTING,
+    "idle": BEFORE_BETTING | {"table_paused", "table_closed"},
+    "paused": {"table_resumed", "table_idled"},
+    "closed": {"table_resumed"},
     "betting": {"betting_extended", "betting_closed", "round_voided"},
     "dealing": {"cards_burned", "card_dealt", "round_decided", "round_voided"},
-    "settling": {"round_settled", "table_idled"} | BEFORE_BETTING,
+    "settling": {"round_settled", "table_idled", "table_paused"} | BEFORE_BETTING,
 }
 """Section 7: the numbered events that may come in each phase."""
 
@@ -354,6 +356,14 @@ class Table:
     def _on_table_idled(self, event: Message) -> None:
         self.phase = "idle"
 
+    _on_table_resumed = _on_table_idled
+
+    def _on_table_paused(self, event: Message) -> None:
+        self.phase = "paused"
+
+    def _on_table_closed(self, event: Message) -> None:
+        self.phase = "closed"
+
 
 # --- One seat -------------------------------------------------------------------------------------------------------
 
@@ -464,6 +474,9 @@ FIELDS: Final = {
     "round_settled": "round paid settled next_at_ms seal sealed_to",
     "shoe_ended": "shoe rounds secret reason",
     "table_idled": "round seal sealed_to",
+    "table_paused": "round reason",
+    "table_resumed": "round",
+    "table_closed": "round reason",
     "rules_changed": "rules",
     "crowd": "round crowd",
     "results": "round outcome bets stack",

@@ -31,6 +31,9 @@ PHASE_AFTER: Final = {
     "betting_closed": "dealing",
     "round_decided": "settling",
     "table_idled": "idle",
+    "table_paused": "paused",
+    "table_resumed": "idle",
+    "table_closed": "closed",
 }
 Message = dict[str, Any]
 

@@ -1,13 +1,13 @@
 -- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
 --
--- keys       the eighteen keys of one table, in the order of `keys.py`
+-- keys       the nineteen keys of one table, in the order of `keys.py`
 -- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
 --            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
 
 local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
 local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local LEDGER, CONSUMERS, INCOMING = KEYS[16], KEYS[17], KEYS[18]
+local LEDGER, CONSUMERS, INCOMING, OPERATED = KEYS[16], KEYS[17], KEYS[18], KEYS[19]
 local BUS = TABLE .. ':bus'
 local SPOTS = { 'player', 'banker', 'tie' }
 
@@ -50,6 +50,18 @@ end
 -- Tells the owner to look now: every seat is ready, or the first patron sat down at an idle table.
 local function nudge(why)
   publish('nudge', field('incarnation') or '', number_field('seq'), why)
+end
+
+-- How the operator wants the table to run (operate_table.lua): open | paused | draining | closed.
+local function mode()
+  return field('mode') or 'open'
+end
+
+-- Enters what an operator did into the table's log of operator acts, and tells the owner by the count.
+local function note_act(by, verb, reason, details)
+  redis.call('XADD', OPERATED, 'MAXLEN', '~', 10000, '*', 'at_ms', int(now_ms), 'by', by, 'verb', verb, 'reason', reason,
+    'details', details)
+  redis.call('HINCRBY', TABLE, 'operated', 1)
 end
 
 local function is_undecided()

@@ -3,7 +3,7 @@
 -- The newest LEAVES_KEPT of a patron at this table are kept under their request_ids, and the same request again gets the
 -- same answer. Where it comes over another connection that has taken the seat again meanwhile (a client that resumes
 -- before it repeats), that seat is given up like any other.
--- args     patron, connection ('' = the house itself frees the seat), reason ('' | left | away: the house's, looked at again here),
+-- args     patron, connection ('' = the house itself frees the seat), reason ('' | left | away | closed: the house's, looked at again here),
 --          request_id ('' = the house's)
 -- returns  {'ok', now_ms, 'gone', n, amount} (n = 0: nothing to carry) | {'ok', now_ms, 'after_round', 0, 0} |
 --          {'ok', now_ms, 'stayed', 0, 0} (the patron came back before the house freed the seat) |
@@ -42,7 +42,8 @@ local function keep(how)
     redis.call('HSET', TRANSFERS, 'leaves:' .. patron, cmsgpack.pack(leaves))
   end
 end
-if (ARGV[3] == 'away' and seat.connected) or (ARGV[3] == 'left' and redis.call('SISMEMBER', LEAVING, patron) == 0) then
+if (ARGV[3] == 'away' and seat.connected) or (ARGV[3] == 'left' and redis.call('SISMEMBER', LEAVING, patron) == 0)
+  or (ARGV[3] == 'closed' and mode() ~= 'closed') then
   return { 'ok', now_ms, 'stayed', 0, 0 }
 end
 if redis.call('HEXISTS', BETS, patron) == 1 then

@@ -204,6 +204,9 @@ STEPS: dict[Step, StepOn] = {
     Step.DECLARE_OUTCOME: lambda state: machine.declare_outcome(state, TABLE, RULES, START_MS),
     Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0, FIRST_SEAL),
     Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE, FIRST_SEAL),
+    Step.PAUSE: lambda state: machine.pause(state, TABLE, "a fire"),
+    Step.RESUME: lambda state: machine.resume(state, TABLE),
+    Step.CLOSE: lambda state: machine.close(state, TABLE, ""),
 }
 # What each step needs beside its phase, so that the phase alone decides.
 FIT: dict[Step, dict[str, Any]] = {
@@ -213,6 +216,9 @@ FIT: dict[Step, dict[str, Any]] = {
     Step.OPEN_BETTING: {"is_settled": True},
     Step.DECLARE_OUTCOME: {"dealt": COMPLETE, "position": 4},
     Step.FALL_IDLE: {"is_settled": True},
+    Step.PAUSE: {"is_settled": True},
+    Step.RESUME: {"is_settled": True},
+    Step.CLOSE: {"is_settled": True, "shoe_secret": None},
 }
 
 
@@ -242,6 +248,8 @@ def test_each_step_goes_by_the_table_of_phases(phase: Phase, step: Step) -> None
         (Step.START_SHOE, at(Phase.SETTLING, shoe_secret=None)),
         (Step.OPEN_BETTING, at(Phase.SETTLING)),
         (Step.FALL_IDLE, at(Phase.SETTLING)),
+        (Step.PAUSE, at(Phase.SETTLING)),
+        (Step.CLOSE, at(Phase.IDLE)),
         (Step.FINISH_ROUND, at(Phase.SETTLING, is_settled=True)),
         # shoes
         (Step.BREAK_SHOE, at(Phase.SETTLING)),

@@ -31,6 +31,13 @@ ALLOWED = {
     (Phase.SETTLING, Step.START_SHOE): Phase.SETTLING,
     (Phase.SETTLING, Step.OPEN_BETTING): Phase.BETTING,
     (Phase.SETTLING, Step.FALL_IDLE): Phase.IDLE,
+    (Phase.IDLE, Step.PAUSE): Phase.PAUSED,
+    (Phase.IDLE, Step.CLOSE): Phase.CLOSED,
+    (Phase.SETTLING, Step.PAUSE): Phase.PAUSED,
+    (Phase.PAUSED, Step.BREAK_SHOE): Phase.PAUSED,
+    (Phase.PAUSED, Step.FALL_IDLE): Phase.IDLE,
+    (Phase.PAUSED, Step.RESUME): Phase.IDLE,
+    (Phase.CLOSED, Step.RESUME): Phase.IDLE,
 }
 
 

@@ -1,0 +1,91 @@
+"""The flags that the verbs of `tables` share, and how they wait for what becomes of a wish."""
+
+import argparse
+import asyncio
+import getpass
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from client_sdk.protocol.messages import AMOUNT_MAX, TableId, TableView
+from server.commands.store_place import add_place
+from server.store.errors import Refused
+from server.store.tables import Tables
+
+REASON_CHARS_MAX: Final = 100
+WAIT_MS_MAX: Final = 10_000
+"""A table whose owner has died has the next one, and all stakes back, well within this time."""
+LOOK_MS: Final = 50
+
+
+class OneRefused(Exception):
+    """What was wanted of a table was refused."""
+
+    def __init__(self, table: str, refused: Refused, sentence: str = "") -> None:
+        super().__init__(table, refused, sentence)
+        self.table = table
+        self.code = refused.code
+        self.sentence = sentence
+
+    def __str__(self) -> str:
+        told = {"TABLE_CLOSED": f"{self.table} is closed", "TABLE_OPEN": f"{self.table} is open already"}
+        return self.sentence or told.get(self.code, f"{self.table}: {self.code}")
+
+
+def add_who(parser: argparse.ArgumentParser) -> None:
+    """Add where the store is, who acts and why."""
+    add_place(parser)
+    parser.add_argument("--by", metavar="NAME", type=words, default=None, help="who acts (the user of this process)")
+    parser.add_argument("--reason", metavar="TEXT", type=words, help="told to everybody at the table")
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """Add which table."""
+    parser.add_argument("--table", metavar="ID", type=table_id, required=True, help="which table")
+
+
+def why(args: argparse.Namespace) -> str:
+    """Say why, '' where no reason was given."""
+    return args.reason or ""
+
+
+def who(args: argparse.Namespace) -> str:
+    """Name who acts."""
+    try:
+        return args.by or getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return "unknown"
+
+
+async def reached(tables: Tables, table: str, is_so: Callable[[TableView], bool]) -> bool:
+    """Wait until a table is as wanted, but not for ever; say whether it is."""
+    try:
+        async with asyncio.timeout(WAIT_MS_MAX / 1000):
+            while not is_so((await tables.view(table, None, 0)).view):  # noqa: ASYNC110 - it changes in the store
+                await asyncio.sleep(LOOK_MS / 1000)
+    except TimeoutError:
+        return False
+    return True
+
+
+def table_id(text: str) -> str:
+    """Read a table's id."""
+    try:
+        return msgspec.convert(text, TableId)
+    except msgspec.ValidationError:
+        raise argparse.ArgumentTypeError(f"not a table's id: {text!r}") from None
+
+
+def round_number(text: str) -> int:
+    """Read a round's number."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and 1 <= int(text) <= AMOUNT_MAX):
+        raise argparse.ArgumentTypeError(f"not a round's number: {text!r}")
+    return int(text)
+
+
+def words(text: str) -> str:
+    """Read a few words for people."""
+    if not (1 <= len(text) <= REASON_CHARS_MAX and text.isprintable()):
+        raise argparse.ArgumentTypeError(f"1 to {REASON_CHARS_MAX} printable characters are wanted")
+    return text

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 import client_sdk
 from client_sdk.bots.fleet import Fleet
+from client_sdk.bots.ledger import LATE_CODES
 from client_sdk.bots.orders import Codecs, Orders
 from client_sdk.client import Client
 from client_sdk.protocol.messages import SeatView
@@ -27,7 +29,7 @@ def punto_bots(*words: str) -> list[str]:
     return [sys.executable, "-m", "client_sdk.cli", "bots", *words]
 
 
-async def until(condition: Callable[[], Awaitable[bool]], timeout_s: float = 15) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], timeout_s: float = 40) -> None:
     async with asyncio.timeout(timeout_s):
         while not await condition():
             await asyncio.sleep(0.05)
@@ -77,7 +79,7 @@ async def test_every_strategy_agrees_with_the_table(
     if strategy == "busy":
         assert {"NOTHING_TO_UNDO", "LAYOUT_NOT_EMPTY", "CHIP_UNKNOWN"} <= set(tally.refusals)
     else:
-        assert not tally.refusals
+        assert set(tally.refusals) <= LATE_CODES  # the machine may be slow, but nothing else is refused
 
 
 async def test_a_bot_without_money_buys_more_and_then_watches(data_dir: Path) -> None:
@@ -157,7 +159,7 @@ def demo_bots(node: NodeProcess, tokens: Path) -> subprocess.Popen[str]:
 
 def stopped(process: subprocess.Popen[str], number: int) -> tuple[int, str]:
     process.send_signal(number)
-    said, _ = process.communicate(timeout=15)
+    said, _ = process.communicate(timeout=40)
     return process.returncode, said
 
 
@@ -211,7 +213,7 @@ async def test_a_demo_bot_that_lost_all_comes_back_as_a_new_guest(data_dir: Path
                     seen.setdefault(key, set()).add(token)
                 return any(len(tokens) > 1 for tokens in seen.values())
 
-            await until(one_is_new, timeout_s=30)
+            await until(one_is_new, timeout_s=50)
             assert len(seen["lobby"]) == 1
         finally:
             ended = stopped(process, signal.SIGTERM)
@@ -219,10 +221,12 @@ async def test_a_demo_bot_that_lost_all_comes_back_as_a_new_guest(data_dir: Path
 
 
 def test_demo_bots_wait_for_a_server_and_stop_while_they_wait(tmp_path: Path) -> None:
-    process = demo_bots(NodeProcess(tmp_path, port=9), tmp_path / "tokens.json")
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1)
-    assert stopped(process, signal.SIGTERM) == (0, "")
+    with socket.create_server(("127.0.0.1", 0)) as no_house:
+        no_house.settimeout(30)
+        process = demo_bots(NodeProcess(tmp_path, port=no_house.getsockname()[1]), tmp_path / "tokens.json")
+        for _ in range(2):  # they come, are turned away, and come again
+            no_house.accept()[0].close()
+        assert stopped(process, signal.SIGTERM) == (0, "")
 
 
 def test_demo_bots_end_with_the_process_that_started_them() -> None:

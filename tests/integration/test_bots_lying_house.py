@@ -107,7 +107,7 @@ def accepted_after_the_close(message: dict[str, Any]) -> None:
 )
 async def test_a_lie_is_found(node_url: str, lie: Lie, to_every: int, found: Kind) -> None:
     async with lying_house(node_url, lie, to_every=to_every) as url:
-        orders = Orders(url=url, patrons=4, rounds=1, seed="lie", tables=("red-lounge-1",), timeout_ms=30_000)
+        orders = Orders(url=url, patrons=4, rounds=2, seed="lie", tables=("red-lounge-1",), timeout_ms=45_000)
         fleet = Fleet(orders)
         await fleet.run(asyncio.Event())
     assert not fleet.tally.is_clean
@@ -116,7 +116,7 @@ async def test_a_lie_is_found(node_url: str, lie: Lie, to_every: int, found: Kin
 
 async def test_a_house_that_does_not_lie_is_clean_through_the_same_proxy(node_url: str) -> None:
     async with lying_house(node_url, lambda message: None) as url:
-        orders = Orders(url=url, patrons=4, rounds=1, seed="lie", tables=("red-lounge-1",), timeout_ms=30_000)
+        orders = Orders(url=url, patrons=4, rounds=2, seed="lie", tables=("red-lounge-1",), timeout_ms=45_000)
         fleet = Fleet(orders)
         await fleet.run(asyncio.Event())
     assert fleet.tally.is_clean, (fleet.tally.details, fleet.tally.failures)

@@ -32,7 +32,7 @@ CHIP: Final = 100
 STACK: Final = 1_000
 BAD_MESSAGES_MAX: Final = 8
 FRAME_BYTES_MAX: Final = 16_384
-PATIENCE_S: Final = 10.0
+PATIENCE_S: Final = 30.0
 BOTH: Final = pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
 PLACE: Final[Message] = {
     "type": "place",

@@ -3,12 +3,18 @@
 import asyncio
 import random
 import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+from tests.support.node_process import own_node
 from tests.support.raw_client import SUBPROTOCOLS, TABLES, CallRefused, Message, RawClient
 from tests.support.rounds import check_round, whole_rounds
 
 MADE_UP = ("timer_end", "close", "deal", "settle", "phase", "skip", "reveal", "next")
+EARLY_MS = 1_200
+ACTS_MAX = 150
+"""So many acts of one patron in one round at most; the table refuses far more."""
 LATE = ("BETTING_CLOSED", "ROUND_OVER")
 
 
@@ -34,13 +40,16 @@ async def test_bets_around_the_close_count_or_are_refused(arrive, node_url: str)
     table = "punto-banco-1"
     clients = [await arrive(node_url, f"Late {n}", subprotocol=SUBPROTOCOLS[n % 2]) for n in range(20)]
     stacks = [(await client.join(table, 100_000))["you"]["stack"] for client in clients]
-    number = (await clients[-1].next("betting_opened", table=table))["round"]
-    closes_at_s = time.monotonic() + 0.6
+    number = await clients[-1].betting(table)
+    now_ms, asked_s = (await clients[-1].call("ping", table=table))["at_ms"], time.monotonic()
+    (opened,) = clients[-1].seen("betting_opened", table=table, round=number)
+    closes_at_s = asked_s + (opened["closes_at_ms"] - now_ms) / 1000
 
     async def hammer(client: RawClient, phase_s: float) -> list[tuple[bool, Any]]:
-        sent = []
+        sent: list[tuple[bool, Any]] = []
         await asyncio.sleep(max(0.0, closes_at_s - 0.2 - time.monotonic()) + phase_s)
-        while time.monotonic() < closes_at_s + 0.15:
+        knew = False
+        while (time.monotonic() < closes_at_s + 0.15 or not knew) and len(sent) < ACTS_MAX:
             knew = bool(client.seen("betting_closed", round=number))
             sent.append((knew, await client.begin("place", table=table, round=number, spot="player", chip=100)))
             await asyncio.sleep(0.005)
@@ -103,11 +112,16 @@ async def test_made_up_messages_move_nothing(arrive, brisk_url: str) -> None:
     assert not [events for events in rounds if events[1]["early"]]
 
 
-async def test_comers_goers_and_bets_do_not_move_the_close(arrive, brisk_url: str) -> None:
+async def test_comers_goers_and_bets_do_not_move_the_close(arrive, tmp_path: Path) -> None:
     """BL-048, BL-049: twenty visits and two hundred acts, good and bad, within one betting phase: one close, on
     time."""
+    async with own_node(tmp_path / "data", betting_ms=3_000) as node:
+        await come_go_and_bet(arrive, node.url)
+
+
+async def come_go_and_bet(arrive: Callable[..., Awaitable[RawClient]], url: str) -> None:
     busy, calm = "red-lounge-1", "royal-1"
-    actor, host = await arrive(brisk_url, "Actor"), await arrive(brisk_url, "Host")
+    actor, host = await arrive(url, "Actor"), await arrive(url, "Host")
     await actor.join(busy, 100_000)
     await host.join(calm, 1_000)
 
@@ -123,7 +137,7 @@ async def test_comers_goers_and_bets_do_not_move_the_close(arrive, brisk_url: st
     async def visit() -> int:
         number: int = (await host.next("betting_opened", table=calm))["round"]
         for n in range(20):
-            visitor = await RawClient.arrive(brisk_url, f"Visitor {n}")
+            visitor = await RawClient.arrive(url, f"Visitor {n}")
             await visitor.join(calm, 100)
             await visitor.call("leave", table=calm)
             await visitor.close()
@@ -136,18 +150,23 @@ async def test_comers_goers_and_bets_do_not_move_the_close(arrive, brisk_url: st
         assert events[1]["early"] is False
 
 
-async def test_fifty_sit_down_while_cards_are_dealt(arrive, node_url: str) -> None:
+async def test_fifty_sit_down_while_cards_are_dealt(arrive, tmp_path: Path) -> None:
     """BL-050: the round goes on with one result, and those who came play from the next betting phase on."""
+    async with own_node(tmp_path / "data", betting_ms=2_000, card_ms=400) as node:
+        await fifty_sit_down(arrive, node.url)
+
+
+async def fifty_sit_down(arrive: Callable[..., Awaitable[RawClient]], url: str) -> None:
     table = "stand-off-1"
-    first = await arrive(node_url, "First")
+    first = await arrive(url, "First")
     await first.join(table, 1_000)
-    comers = await asyncio.gather(*(arrive(node_url, f"Comer {n}") for n in range(50)))
+    comers = await asyncio.gather(*(arrive(url, f"Comer {n}") for n in range(50)))
     await first.next("betting_opened", table=table)
     number = (await first.next("betting_closed", table=table))["round"]
     joined = await asyncio.gather(*(comer.join(table, 1_000) for comer in comers))
     assert "dealing" in {reply["snapshot"]["phase"] for reply in joined}
     for comer in comers:
-        await comer.until(lambda comer=comer: comer.round[table] == number + 1)
+        await comer.until(lambda comer=comer: comer.round[table] == number + 1)  # type: ignore[misc]
     receipts = await asyncio.gather(*(comer.place(table, "banker", 100) for comer in comers))
     assert all(receipt["round"] == number + 1 for receipt in receipts)
     await settled(first, table, number + 1)
@@ -200,10 +219,15 @@ async def test_rounds_go_on_when_the_first_who_joined_goes(arrive, brisk_url: st
 # --- ready ------------------------------------------------------------------------------------------------------------
 
 
-async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, brisk_url: str) -> None:
+async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, tmp_path: Path) -> None:
     """All connected seats, and not within two seconds of a join; a later act takes readiness back."""
+    async with own_node(tmp_path / "data", betting_ms=EARLY_MS) as node:
+        await close_early(arrive, node.url)
+
+
+async def close_early(arrive: Callable[..., Awaitable[RawClient]], url: str) -> None:
     table = "red-lounge-1"
-    ann, bob, away = [await arrive(brisk_url, name) for name in ("Ann", "Bob", "Away")]
+    ann, bob, away = [await arrive(url, name) for name in ("Ann", "Bob", "Away")]
     for client in (ann, bob, away):
         await client.join(table, 5_000)
     await away.drop()  # its seat is held, but nobody waits for it
@@ -229,12 +253,12 @@ async def test_betting_closes_early_when_every_connected_seat_is_ready(arrive, b
         closed = await play()
         if closed["early"]:
             break
-        assert closed["closed_at_ms"] < joined_at_ms + 2_500
+        assert closed["closed_at_ms"] < joined_at_ms + 2_000 + EARLY_MS
     assert closed["closed_at_ms"] >= joined_at_ms + 1_950
     assert (await play(bob_is_ready=False))["early"] is False
     assert (await play(ann_acts_again=True))["early"] is False
     assert (await play())["early"] is True
-    new = await arrive(brisk_url, "New")
+    new = await arrive(url, "New")
     await new.join(table, 5_000)
     await new.call("leave", table=table)
     new.joined.clear()

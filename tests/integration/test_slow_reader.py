@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.node_process import FAST, NodeProcess
-from tests.support.raw_client import JSON, MSGPACK, CallRefused, RawClient, assert_gapless
+from tests.support.raw_client import JSON, MSGPACK, RawClient, assert_gapless
 
 SMALL_BYTES = 4_096
 FLOOD = 100
 """So many lobby pages (some 3 KB each) fill every buffer on the way, where the server's are narrow."""
-DELAY_S_MAX = 0.1
+DELAY_S_MAX = 0.5
+"""An event reaches the last of the others within this time after the first; one who is waited for costs seconds."""
+ROUND_MS_MAX = 2_500
 FLAGS = {**FAST, "betting-ms": 300, "card-ms": 10, "result-ms": 50, "grace-ms": 500}
 
 
@@ -73,7 +75,7 @@ async def test_a_slow_reader_delays_nobody_and_is_brought_level(arrive, narrow_u
     for client in others:
         await client.until(lambda client=client: client.seen("round_settled", table=table, round=first + 2))
         starts = [event["opened_at_ms"] for event in client.seen("betting_opened", table=table)]
-        assert all(later - earlier < 800 for earlier, later in pairwise(starts))
+        assert all(later - earlier < ROUND_MS_MAX for earlier, later in pairwise(starts))
     delays = delays_s(others, table)
     assert delays[int(len(delays) * 0.99)] < DELAY_S_MAX, delays[-5:]
     slow.go_on_reading()
@@ -82,8 +84,7 @@ async def test_a_slow_reader_delays_nobody_and_is_brought_level(arrive, narrow_u
     snapshot = await slow.next("snapshot", table=table)
     assert snapshot["reason"] == "behind"
     assert snapshot["snapshot"]["you"]["stack"] == 10_000
-    number = await slow.betting(table)
-    await slow.place(table, "tie", 100)
+    number = await slow.bet(table, "tie", 100)
     await slow.next("results", table=table, round=number)
     events = slow.numbered(table)
     seq = snapshot["snapshot"]["seq"]
@@ -101,12 +102,12 @@ async def test_who_never_reads_is_cut_and_its_seat_is_freed(arrive, impatient: N
     await deaf.join(table, 1_000)
     deaf.joined.clear()
     await flood(deaf)
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(30):
         while (await other.call("watch", table=table))["snapshot"]["crowd"]["seated"] == 2:
             await asyncio.sleep(0.05)
     deaf.go_on_reading()
     assert await deaf.closed() in (4001, 1006, 1011)
-    async with asyncio.timeout(8):  # the seat is free a moment before its stack is in the wallet
+    async with asyncio.timeout(30):  # the seat is free a moment before its stack is in the wallet
         while (await arrive(impatient.url, token=deaf.token)).wallet != 1_000_000:
             await asyncio.sleep(0.05)
     assert not [line for line in impatient.output if "error" in line or "Traceback" in line]
@@ -119,6 +120,8 @@ async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProc
     steady = [await arrive(impatient.url, f"Steady {n}") for n in range(2)]
     for client in steady:
         await client.join(table, 10_000)
+    # Seats that do not bet are freed as idle, however long it takes the hundred to come.
+    playing = [asyncio.create_task(bet_for_ever(client, table)) for client in steady]
     await steady[0].next("round_settled", table=table)
     before = resident_bytes(impatient)
     deaf = [await arrive(impatient.url, f"Deaf {n}", receive_bytes=SMALL_BYTES) for n in range(100)]
@@ -129,13 +132,7 @@ async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProc
     most = 0
     started_s = time.monotonic()
     while time.monotonic() - started_s < 2:
-        number = await steady[0].betting(table)
-        try:
-            await steady[0].place(table, "player", 100)
-        except CallRefused as refused:
-            if refused.name not in ("BETTING_CLOSED", "ROUND_OVER"):
-                raise
-        await steady[0].next("round_settled", table=table, round=number, timeout=3)
+        await steady[0].next("round_settled", table=table)
         most = max(most, resident_bytes(impatient))
     assert most - before < 64 * 1024**2
     delays = delays_s(steady, table)
@@ -144,9 +141,15 @@ async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProc
         client.go_on_reading()
     codes = [await client.closed() for client in deaf]
     assert set(codes) <= {4001, 1006, 1011}
-    for task in floods:
+    assert not [task for task in playing if task.done()]
+    for task in (*floods, *playing):
         task.cancel()
-    await asyncio.wait(floods)
+    await asyncio.wait([*floods, *playing])
+
+
+async def bet_for_ever(client: RawClient, table: str) -> None:
+    while True:
+        await client.bet(table, "player", 100)
 
 
 async def test_a_reader_of_one_piece_at_a_time_keeps_its_order(arrive, node_url: str) -> None:

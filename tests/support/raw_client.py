@@ -24,7 +24,7 @@ from websockets.typing import Subprotocol
 MSGPACK: Final = "punto.v1.msgpack"
 JSON: Final = "punto.v1.json"
 SUBPROTOCOLS: Final = (MSGPACK, JSON)
-PATIENCE_S: Final = 10.0
+PATIENCE_S: Final = 30.0
 TABLES: Final = ("four-deck-1", "punto-banco-1", "red-lounge-1", "royal-1", "stand-off-1")
 PHASE_AFTER: Final = {
     "betting_opened": "betting",
@@ -202,6 +202,19 @@ class RawClient:
         """Lay a chip in the round that was told last."""
         return await self.call("place", table=table, round=self.round[table], spot=spot, chip=chip)
 
+    async def bet(self, table: str, spot: str, chip: int) -> int:
+        """Lay a chip in the first round that takes it; returns its number."""
+        while True:
+            await self.until(lambda: self.phase.get(table) == "betting" and self._is_new_round(table))
+            number = self._given_round[table] = self.round[table]
+            try:
+                await self.place(table, spot, chip)
+            except CallRefused as refused:
+                if refused.name not in ("BETTING_CLOSED", "ROUND_OVER"):
+                    raise
+            else:
+                return number
+
     # --- listening ----------------------------------------------------------------------------------------------------
 
     async def until(self, holds: Callable[[], Any], timeout: float = PATIENCE_S, what: str = "") -> Any:
@@ -236,12 +249,15 @@ class RawClient:
         returns its number."""
 
         def is_open() -> bool:
-            is_new = self.phase.get(table) == "betting" and self.round[table] > self._given_round.get(table, 0)
+            is_new = self.phase.get(table) == "betting" and self._is_new_round(table)
             return is_new and time.monotonic() < self._half_time_s[table]
 
         await self.until(is_open, timeout, "betting_opened")
         self._given_round[table] = self.round[table]
         return self.round[table]
+
+    def _is_new_round(self, table: str) -> bool:
+        return self.round[table] > self._given_round.get(table, 0)
 
     async def betting_closed(self, table: str) -> None:
         """Wait until no more bets are taken, if they are."""

@@ -9,6 +9,7 @@ from redis.asyncio import Redis, RedisCluster
 
 from server.cashier import Cashier
 from server.embedded import EmbeddedValkey
+from server.store import driver as driver_module
 from server.store.driver import Driver
 from server.store.tables import Tables
 from server.store.wallets import Wallets
@@ -16,6 +17,9 @@ from tests.integration.store.checks import Ledger
 from tests.support.stores import Store, kind_asked_for, new_store
 from tests.support.valkey_server import KEPT
 
+PATIENCE_MS = 20_000
+"""What a test does hundreds of times at once may take its time beside other tests; limits are tried with drivers of
+their own."""
 ABOUT_ONE_SERVER = ("test_bus.py", "test_driver.py", "test_keys.py", "test_nodes.py")
 """These disturb, count or listen to the bundled server."""
 
@@ -70,8 +74,14 @@ def store_url(big_store: Store | None, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let hundreds of calls wait for their turn, however slow the machine is."""
+    monkeypatch.setattr(driver_module, "PLACE_WAIT_MS", PATIENCE_MS)
+
+
+@pytest.fixture
 async def driver(store_url: str) -> AsyncIterator[Driver]:
-    async with Driver(store_url) as opened:
+    async with Driver(store_url, call_timeout_ms=PATIENCE_MS) as opened:
         yield opened
 
 

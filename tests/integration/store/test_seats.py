@@ -13,6 +13,7 @@ from server.store.driver import Driver
 from server.store.errors import Refused
 from server.store.tables import Leaving, Seated, Tables
 from tests.integration.store.checks import NODE, Ledger, Owner, age_seats, attempt, fresh_id, refusal_of
+from tests.integration.store.conftest import PATIENCE_MS
 from tests.support.table_rules import rules_of
 
 
@@ -88,13 +89,14 @@ async def test_a_transfer_is_decided_once(tables: Tables, ledger: Ledger) -> Non
     assert (head["bought_in"], head["cashed_out"]) == (b"170", b"170")
 
 
+@pytest.mark.usefixtures("patient")
 async def test_five_hundred_sit_down_at_once_where_seven_seats_are_left(
     tables: Tables, ledger: Ledger, store_url: str
 ) -> None:
     owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=10))
     for patron in ("x", "y", "z"):
         await owner.seat(patron)
-    async with Driver(store_url) as other:
+    async with Driver(store_url, call_timeout_ms=PATIENCE_MS) as other:
         nodes = [tables, Tables(other)]
 
         async def sit(number: int) -> str:
@@ -350,6 +352,7 @@ async def test_each_patron_departs_for_one_reason_and_lists_are_bounded(tables: 
     assert [reason for _, reason in some].count("left") == 7
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("patrons", [3, 700])
 async def test_every_open_cash_out_is_found_sooner_or_later(tables: Tables, ledger: Ledger, patrons: int) -> None:
     """Closing those that were listed makes room for the rest, however many there are."""
@@ -380,7 +383,7 @@ moves = st.tuples(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sequence=st.lists(moves, min_size=10, max_size=40))
 async def test_the_count_of_connected_seats_never_drifts(
     tables: Tables, ledger: Ledger, sequence: list[tuple[str, int, int, int]]

@@ -22,11 +22,14 @@ from client_sdk.pages import Pages
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
 from client_sdk.protocol.messages import (
     AnyNotice,
+    FinishedRound,
     History,
     HistoryPage,
     Join,
     ListTables,
     PlayedRound,
+    Rounds,
+    RoundsPage,
     Statement,
     StatementLine,
     StatementPage,
@@ -175,6 +178,21 @@ class Client:
         async def ask(before: str | None) -> HistoryPage:
             request = History(request_id=fresh_request_id(), before=before, limit=page_rounds)
             return await self._session.desk.ask(request, HistoryPage)
+
+        return Pages(ask, lambda page: page.rounds, self._session.settings.pages_max)
+
+    def rounds(
+        self, table: str, *, before_round: int | None = None, page_rounds: int = 20
+    ) -> Pages[RoundsPage, FinishedRound]:
+        """Read the finished rounds of a table, whoever played them, the newest first, or those before a round.
+
+        `client_sdk.game.replay` deals one again, card by card.
+        """
+        newest = None if before_round is None else str(before_round)
+
+        async def ask(before: str | None) -> RoundsPage:
+            request = Rounds(request_id=fresh_request_id(), table=table, before=before or newest, limit=page_rounds)
+            return await self._session.desk.ask(request, RoundsPage)
 
         return Pages(ask, lambda page: page.rounds, self._session.settings.pages_max)
 

@@ -35,6 +35,8 @@ from client_sdk.protocol.messages import (
     Refresh,
     Refreshed,
     Reply,
+    Rounds,
+    RoundsPage,
     Statement,
     StatementPage,
     TablesPage,
@@ -248,6 +250,8 @@ class Connection:
                 return await self._statement(request)
             case History():
                 return await self._history(request)
+            case Rounds():
+                return await self._rounds(request)
             case Ping():
                 return await self._ping(request)
             case _:
@@ -379,6 +383,12 @@ class Connection:
     async def _history(self, request: History) -> Reply:
         rounds, more = await self._house.statements.history(self.patron, request.before, request.limit)
         return HistoryPage(request_id=request.request_id, rounds=rounds, more=more)
+
+    async def _rounds(self, request: Rounds) -> Reply:
+        before = None if request.before is None else int(request.before)
+        found = await self._house.tables.rounds_before(request.table, before, request.limit + 1)
+        rounds, more = found[: request.limit], len(found) > request.limit
+        return RoundsPage(request_id=request.request_id, table=request.table, rounds=rounds, more=more)
 
     async def _ping(self, request: Ping) -> Reply:
         if request.table is not None:

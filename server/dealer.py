@@ -35,6 +35,7 @@ from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.sweeping import sweep_for_ever
 from server.table import machine
+from server.table.history import finished_round
 from server.table.machine import Change, Due
 from server.table.phases import Phase, Step
 
@@ -507,9 +508,13 @@ class Dealer:
         """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
         await settle_bets(self._tables, self.table, self._now.lease, self._now.state, self._now.rules)
         paid, settled = await self._tables.settled_sums(self.table)
+        totals = await self._tables.final_totals(self.table)
         now_ms = self._clock.now_ms()
         state, rules, seal = self._now.state, self._now.rules, await self._seal()
-        await self._commit(machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal))
+        change = machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal)
+        finished = finished_round(state, now_ms, totals, settled, paid)
+        self._clock.hear(await self._tables.finish_round(self.table, self._now.lease, change, finished))
+        self._claimed = self._now._replace(state=change.state)
         self._sealed.set()
         if not self._now.state.has_shoe:
             self._shoe = None

@@ -11,11 +11,13 @@ from typing import Any, Final
 
 from client_sdk.bots.acts import House, house_of
 from client_sdk.bots.findings import Found, Kind, Mismatch
+from client_sdk.bots.roads_record import RoadsRecord
 from client_sdk.bots.rules_told import rules_found
 from client_sdk.bots.shoe_record import ShoeRecord
 from client_sdk.bots.table_sums import paid_found, totals_found
 from client_sdk.game.cards import CARDS_PER_DECK, Card, card_value, hand_total
-from client_sdk.game.tableau import Side, decide, is_natural, next_side
+from client_sdk.game.road_rounds import RoadRound
+from client_sdk.game.tableau import Hands, Side, decide, is_natural, next_side
 from client_sdk.protocol.messages import (
     AnyNumbered,
     BettingClosed,
@@ -96,6 +98,7 @@ class TableChecker:
         self._outcome = view.outcome
         self._is_void = view.is_void
         self._shoe = None if view.shoe is None else ShoeRecord.seen(view.shoe, view.rules)
+        self._roads = RoadsRecord.seen(view.roads)
 
     def __repr__(self) -> str:
         return f"<TableChecker {self.table} seq={self.seq} {self.stage} round={self.round}>"
@@ -127,6 +130,7 @@ class TableChecker:
             found.append((Kind.SNAPSHOT, f"round, outcome, cards are told as {told}, the events made {known}"))
         if view.shoe is not None and self._shoe is not None and self._shoe.remaining != view.shoe.remaining:
             found.append((Kind.SNAPSHOT, f"{view.shoe.remaining} cards remain, by the events {self._shoe.remaining}"))
+        found += self._roads.compare(view.roads)
         return [Mismatch(kind, self.table, view.round, detail, seq=view.seq) for kind, detail in found]
 
     # --- one method per event -----------------------------------------------------------------------------------------
@@ -147,7 +151,7 @@ class TableChecker:
         if self._shoe is not None and event.shoe != self._shoe.number + 1:
             found.append((Kind.SHOE, f"shoe {event.shoe} follows shoe {self._shoe.number}"))
         self._shoe = ShoeRecord.started(event)
-        return found
+        return found + self._roads.starts_shoe(event.roads, ends_with_shoe=event.cut_card is not None)
 
     def _betting_opened(self, event: BettingOpened) -> Found:
         found: Found = []
@@ -223,6 +227,8 @@ class TableChecker:
             )
         found += self._shown(event.show_at_ms)
         self._outcome = event.outcome
+        if side is None:  # else the hands are no round, which was told
+            found += self._roads.plays(RoadRound.of(Hands(tuple(player), tuple(banker))), event.roads)
         return found
 
     def _round_voided(self, event: RoundVoided) -> Found:

@@ -32,6 +32,8 @@ class Kind(StrEnum):
     """A shoe's number, size, last round or count of rounds is wrong."""
     FAIRNESS = "fairness"
     """The secret does not open the commitment, or gives other cards than were dealt."""
+    ROADS = "roads"
+    """The roads are not what the rounds make."""
     SNAPSHOT = "snapshot"
     """A snapshot says something else than the events did."""
     RECEIPT = "receipt"

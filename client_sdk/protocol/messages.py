@@ -26,6 +26,7 @@ AMOUNT_MAX: Final = 2**53 - 1
 """Amounts stay exact in Lua and in JavaScript, whose numbers are doubles."""
 STATEMENT_LINES_MAX: Final = 100
 HISTORY_ROUNDS_MAX: Final = 50
+TABLE_ROUNDS_MAX: Final = 50
 """In one page; the next page is asked for."""
 
 RequestId = Annotated[str, Meta(pattern=r"^[!-~]{1,64}\Z")]
@@ -160,6 +161,15 @@ class History(Request, frozen=True, kw_only=True, tag="history"):
     limit: Annotated[int, Meta(ge=1, le=HISTORY_ROUNDS_MAX)] = 20
 
 
+class Rounds(Request, frozen=True, kw_only=True, tag="rounds"):
+    """The finished rounds of a table, whoever played them, in pages, the newest first; `before` is the last id of the
+    page before."""
+
+    table: TableId
+    before: LineId | None = None
+    limit: Annotated[int, Meta(ge=1, le=TABLE_ROUNDS_MAX)] = 20
+
+
 class Ping(Request, frozen=True, kw_only=True, tag="ping"):
     """Ask for the time on the clock of a table's store (without `table`: the node's own)."""
 
@@ -183,6 +193,7 @@ AnyRequest = (
     | Ready
     | Statement
     | History
+    | Rounds
     | Ping
 )
 
@@ -426,6 +437,28 @@ class PlayedRound(Struct, frozen=True, kw_only=True):
     results: dict[Spot, BetLine]
 
 
+class FinishedRound(Struct, frozen=True, kw_only=True):
+    """A finished round of a table. No outcome: it was voided, and `void_reason` tells why; its hands are what was dealt
+    by then. `first_card` is the place of its first card in the shoe, from 0; `totals` is what lay on each spot, `paid`
+    the sum of all payouts to `settled` patrons."""
+
+    id: str
+    round: int
+    shoe: int
+    commitment: str
+    first_card: int
+    opened_at_ms: int
+    closed_at_ms: int
+    settled_at_ms: int
+    player: list[str]
+    banker: list[str]
+    outcome: Outcome | None
+    void_reason: str | None
+    totals: dict[Spot, int]
+    settled: int
+    paid: int
+
+
 # --- replies ----------------------------------------------------------------------------------------------------------
 
 
@@ -513,6 +546,14 @@ class HistoryPage(Reply, frozen=True, kw_only=True, tag="ok"):
     """Answer to `history`."""
 
     rounds: list[PlayedRound]
+    more: bool
+
+
+class RoundsPage(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `rounds`."""
+
+    table: str
+    rounds: list[FinishedRound]
     more: bool
 
 

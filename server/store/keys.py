@@ -36,6 +36,7 @@ _TABLE_PARTS: Final = (
     "consumers",
     "incoming",
     "operated",
+    "rounds",
 )
 _WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
 
@@ -75,6 +76,16 @@ def stacks_key(table: str) -> str:
 def last_key(table: str) -> str:
     """Name the hash of the last round that each patron played."""
     return f"{table_key(table)}:last"
+
+
+def totals_key(table: str) -> str:
+    """Name the hash of the sums on each spot."""
+    return f"{table_key(table)}:totals"
+
+
+def rounds_key(table: str) -> str:
+    """Name the stream of a table's finished rounds."""
+    return f"{table_key(table)}:rounds"
 
 
 def ledger_key(table: str) -> str:

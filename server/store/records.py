@@ -10,7 +10,7 @@ import msgpack
 import msgspec
 
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import CrowdView, OwnSeat, SeatView, ShoeView, TableRules, TableView
+from client_sdk.protocol.messages import CrowdView, FinishedRound, OwnSeat, SeatView, ShoeView, TableRules, TableView
 from server.table.roads import roads_view_of
 from server.table.state import TableState
 
@@ -33,6 +33,11 @@ def unpack_state(packed: bytes, closes_at_ms: int) -> TableState:
 def unpack_rules(packed: bytes) -> TableRules:
     """Read a table's rules."""
     return msgspec.convert(msgpack.unpackb(packed), TableRules)
+
+
+def unpack_round(packed: bytes) -> FinishedRound:
+    """Read the record of a finished round."""
+    return msgspec.convert(msgpack.unpackb(packed), FinishedRound)
 
 
 def pack_limits(rules: TableRules) -> bytes:

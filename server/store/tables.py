@@ -11,16 +11,19 @@ from typing import Any, Final, NamedTuple
 import msgpack
 
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import TableRules
+from client_sdk.protocol.messages import FinishedRound, TableRules
 from server.store import keys
 from server.store.driver import Answer, Driver, Script
+from server.store.errors import Refused
 from server.store.records import (
+    SPOTS,
     TableRow,
     nonzero,
     pack,
     pack_limits,
     sums_of_layout,
     table_row,
+    unpack_round,
     unpack_rules,
     unpack_state,
 )
@@ -47,6 +50,7 @@ _SCRIPTS: Final = {
         "renew",
         "commit",
         "void_round",
+        "finish_round",
         "ask_void",
         "open_betting",
         "freeze_bets",
@@ -243,6 +247,15 @@ class Tables:
         entries = await self._driver.call("XRANGE", keys.events_key(table), f"({seq}-0", "+", "COUNT", EVENTS_PAGE_MAX)
         return [(int(entry_id.split(b"-")[0]), fields[b"event"]) for entry_id, fields in entries]
 
+    async def rounds_before(self, table: str, before: int | None, count: int) -> list[FinishedRound]:
+        """Read finished rounds, the newest first, from the newest on or those before a number. Raises `Refused`
+        UNKNOWN_TABLE."""
+        start = "+" if before is None else f"({before}-0"
+        entries = await self._driver.call("XREVRANGE", keys.rounds_key(table), start, "-", "COUNT", count)
+        if not entries and not await self._driver.call("EXISTS", keys.table_key(table)):
+            raise Refused("UNKNOWN_TABLE")
+        return [unpack_round(fields[b"round"]) for _, fields in entries]
+
     async def seats_now(self, table: str, patrons: Sequence[str]) -> list[SeatNow]:
         """Read what the seats of these patrons hold; a record is never newer than the stack beside it."""
         found = []
@@ -297,16 +310,23 @@ class Tables:
         """Write the step that makes the open round void."""
         return await self._commit("void_round", table, lease, change, None)
 
+    async def finish_round(self, table: str, lease: Lease, change: Change, finished: FinishedRound) -> int:
+        """Write the step that ends a round, and keep its record."""
+        return await self._commit("finish_round", table, lease, change, None, pack(finished))
+
     async def open_betting(self, table: str, lease: Lease, change: Change, rules: TableRules | None = None) -> int:
         """Write the step that begins a round. Raises `Refused` BETS_LEFT while a bet of the last round lies, NOT_OPEN
         where the operator wants no round."""
         return await self._commit("open_betting", table, lease, change, rules)
 
-    async def _commit(self, verb: str, table: str, lease: Lease, change: Change, rules: TableRules | None) -> int:
+    async def _commit(
+        self, verb: str, table: str, lease: Lease, change: Change, rules: TableRules | None, *before: bytes
+    ) -> int:
         state, events = change
         answer = await self._run(
             verb,
             table,
+            *before,
             lease.epoch,
             lease.node,
             lease.lease_ms,
@@ -354,6 +374,11 @@ class Tables:
         """Read what this round paid so far, and to how many patrons."""
         paid, settled = await self._driver.call("HMGET", keys.table_key(table), "paid", "settled")
         return int(paid or 0), int(settled or 0)
+
+    async def final_totals(self, table: str) -> dict[Spot, int]:
+        """Read what lay on each spot when the betting of this round had ended, paid or not."""
+        totals = await self._driver.call("HMGET", keys.totals_key(table), *SPOTS)
+        return nonzero([int(total or 0) for total in totals])
 
     async def departures(self, table: str, grace_ms: int, idle_rounds: int, limit: int) -> list[tuple[str, str]]:
         """List who is to leave between rounds and who is to be warned: (patron, left | away | idle | closed | warn)."""

@@ -298,7 +298,16 @@ def void_round(state: TableState, table: str, now_ms: int, reason: str, *, break
     ending = {"is_last_round": True, "shoe_ends_by": reason} if breaks_shoe else {}
     closed_at_ms = now_ms if state.closed_at_ms is None else state.closed_at_ms  # an instant that was told stays
     return Change(
-        replace(state, phase=phase, seq=seq, is_void=True, shown_at_ms=now_ms, closed_at_ms=closed_at_ms, **ending),
+        replace(
+            state,
+            phase=phase,
+            seq=seq,
+            is_void=True,
+            void_reason=reason,
+            shown_at_ms=now_ms,
+            closed_at_ms=closed_at_ms,
+            **ending,
+        ),
         (voided,),
     )
 

@@ -38,6 +38,7 @@ class TableState(Struct, frozen=True, kw_only=True):
     dealt: tuple[DealtCard, ...] = ()
     outcome: Outcome | None = None
     is_void: bool = False
+    void_reason: str = ""
     shown_at_ms: int = 0
     is_settled: bool = True
     next_at_ms: int | None = None

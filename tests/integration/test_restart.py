@@ -183,7 +183,7 @@ async def test_a_table_keeps_its_shoe_and_an_idle_one_stays_idle(tmp_path: Path)
             await asyncio.to_thread(node.start)
             again = await RawClient.arrive(node.url, token=client.token)
             after = (await again.call("watch", table=table))["snapshot"]
-            same = ("incarnation", "seq", "phase", "round", "shoe")
+            same = ("incarnation", "seq", "phase", "round", "shoe", "roads")
             assert {name: after[name] for name in same} == {name: before[name] for name in same}
             await again.close()
         again = await RawClient.arrive(node.url, token=client.token)

@@ -2,14 +2,30 @@
 
 import asyncio
 
-from tests.support import plain_rules
-from tests.support.node_process import own_node
+from tests.support import plain_roads, plain_rules
+from tests.support.node_process import NodeProcess, own_node
 from tests.support.raw_client import RawClient
 from tests.support.record import Record
 from tests.support.rounds import cards_of, check_round, whole_rounds
 
 CUT_CARD = 200
-PACE = {"betting_ms": 100, "card_ms": 0, "result_ms": 0}
+PACE = {"betting_ms": 400, "card_ms": 0, "result_ms": 0}
+
+
+async def assert_roads_outlive(node: NodeProcess, keeper: RawClient, table: str) -> None:
+    """BL-030: in the second shoe, the node and its store are killed: roads and counts are those of this shoe's
+    rounds."""
+    await keeper.call("leave", table=table)
+    await keeper.next("table_idled", table=table)
+    keeper.joined.clear()
+    shoe = [event["seq"] for event in keeper.seen("shoe_started", table=table)][-1]
+    played = [event["roads"]["bead"] for event in keeper.seen("round_decided", table=table) if event["seq"] > shoe]
+    await asyncio.to_thread(node.kill)
+    await asyncio.to_thread(node.start)
+    async with await RawClient.arrive(node.url, "Late") as late:
+        roads = (await late.call("watch", table=table))["snapshot"]["roads"]
+    assert roads == plain_roads.whole("".join(played), None)
+    assert 0 < roads["statistics"]["rounds"] == len(played) < len(keeper.seen("round_decided", table=table))
 
 
 async def test_whole_shoes_from_commitment_to_secret(arrive, tmp_path) -> None:
@@ -32,10 +48,11 @@ async def test_whole_shoes_from_commitment_to_secret(arrive, tmp_path) -> None:
         await idler.place(table, "banker", 500)
         while not idler.seen("seat_freed"):
             number = await keeper.betting(table)
-            await keeper.place(table, "tie", 100)
+            await keeper.ask("place", table=table, round=number, spot="tie", chip=100)  # or too late, on a slow machine
             for client in (idler, keeper):  # nobody waits for the timer, once the seats are not new any more
                 await client.ask("ready", table=table, round=number)
             await keeper.next("round_settled", table=table, round=number)
+        await assert_roads_outlive(node, keeper, table)
     record.take_events(keeper.numbered(table))
     for client in (keeper, idler):
         for told in client.seen("results"):

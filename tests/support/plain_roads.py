@@ -91,3 +91,85 @@ def cells_of(outcomes: str, banker_pairs: set[int], player_pairs: set[int]) -> l
         else:
             waiting += 1
     return cells
+
+
+# --- on the wire (PROTOCOL.md, section 16) ----------------------------------------------------------------------------
+
+ROADS = {"big_eye_boy": 1, "small_road": 2, "cockroach_pig": 3}
+
+
+def bead_of(outcome: str, player: list[str], banker: list[str], naturals: tuple[bool, bool]) -> str:
+    """The three letters of a round."""
+    pairs = player[0][0] == player[1][0], banker[0][0] == banker[1][0]
+    return outcome[0].upper() + _whose(*pairs) + _whose(*naturals)
+
+
+def whole(beads: str, rounds_max: int | None) -> dict[str, Any]:
+    """`roads` of a snapshot, as they must be after these rounds."""
+    outcomes = beads[::3]
+    decisions = outcomes.replace("T", "")
+    return {
+        "beads": beads,
+        "rounds_max": rounds_max,
+        "big_road": {
+            "marks": decisions,
+            "places": _places(decisions),
+            "ties": [cell[4] for cell in cells_of(outcomes, set(), set())],
+        },
+        "derived": {
+            road: {"marks": marks, "places": _places(marks)}
+            for road, back in ROADS.items()
+            for marks in [derived_marks(outcomes, back)]
+        },
+        "next": {
+            side: {road: next_mark(outcomes, side[0].upper(), back) for road, back in ROADS.items()}
+            for side in ("banker", "player")
+        },
+        "statistics": {
+            "rounds": len(outcomes),
+            **{side: outcomes.count(side[0].upper()) for side in ("player", "banker", "tie")},
+            **{f"{side}_natural": _count(beads[2::3], side) for side in ("player", "banker")},
+            **{f"{side}_pair": _count(beads[1::3], side) for side in ("player", "banker")},
+        },
+    }
+
+
+def after(roads: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
+    """What a client has after `roads` of a `round_decided`, by that section's words."""
+    big_road, newest = roads["big_road"], delta["big_road"]
+    marks, places, ties = big_road["marks"], [*big_road["places"]], [*big_road["ties"]]
+    if newest is not None and newest["number"] == len(marks):
+        marks, places, ties = marks + newest["mark"], [*places, newest["place"]], [*ties, newest["ties"]]
+    elif newest is not None:
+        ties[newest["number"]] = newest["ties"]
+    derived = dict(roads["derived"])
+    for road, mark in delta["derived"].items():
+        known = derived[road]
+        derived[road] = {"marks": known["marks"] + mark["mark"], "places": [*known["places"], mark["place"]]}
+    outcome, pairs, naturals = delta["bead"]
+    statistics = dict(roads["statistics"])
+    statistics["rounds"] += 1
+    statistics[{"P": "player", "B": "banker", "T": "tie"}[outcome]] += 1
+    for side in ("player", "banker"):
+        statistics[f"{side}_pair"] += _count(pairs, side)
+        statistics[f"{side}_natural"] += _count(naturals, side)
+    return {
+        "beads": roads["beads"] + delta["bead"],
+        "rounds_max": roads["rounds_max"],
+        "big_road": {"marks": marks, "places": places, "ties": ties},
+        "derived": derived,
+        "next": delta["next"],
+        "statistics": statistics,
+    }
+
+
+def _places(marks: str) -> list[int]:
+    return [column * ROWS + row for column, row in laid_out(marks)]
+
+
+def _whose(player: bool, banker: bool) -> str:
+    return {(False, False): ".", (True, False): "P", (False, True): "B", (True, True): "2"}[player, banker]
+
+
+def _count(letters: str, side: str) -> int:
+    return letters.count(side[0].upper()) + letters.count("2")

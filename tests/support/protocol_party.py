@@ -3,7 +3,7 @@
 `Party` is one patron over one WebSocket, in either subprotocol. It reads only while it waits for something, believes
 nothing that it can compute, and raises `Contradiction` where the house says anything else: the numbering of events,
 the drawing of cards, outcomes, payouts, stacks, and the order of a shoe whose secret was revealed. The rules are
-written here once more, from sections 14 and 15 of the document.
+written here once more, from sections 14 and 15 of the document; those of the roads (16) are in `plain_roads`.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ import msgpack
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
+
+from tests.support import plain_roads
 
 MSGPACK: Final = "punto.v1.msgpack"
 JSON: Final = "punto.v1.json"
@@ -217,6 +219,7 @@ class Table:
         self.dealt: list[Message] = list(snapshot["dealt"])
         self.outcome: str | None = snapshot["outcome"]
         self.is_void: bool = snapshot["is_void"]
+        self.roads: Message = snapshot["roads"]
         self.crowd: Message = snapshot["crowd"]
         self.closed = None
         self.unsettled: bool | None = None
@@ -262,7 +265,17 @@ class Table:
         """A snapshot at the same number must say what follows from the events up to it."""
         same("incarnation", snapshot["incarnation"], self.incarnation)
         same("seq of the snapshot", snapshot["seq"], self.seq)
-        for field in ("rules", "phase", "round", "opened_at_ms", "closes_at_ms", "dealt", "outcome", "is_void"):
+        for field in (
+            "rules",
+            "phase",
+            "round",
+            "opened_at_ms",
+            "closes_at_ms",
+            "dealt",
+            "outcome",
+            "is_void",
+            "roads",
+        ):
             same(f"{field} of the snapshot", snapshot[field], getattr(self, field))
         view = snapshot["shoe"]
         same("shoe in the snapshot", view is not None, self.shoe is not None)
@@ -280,6 +293,9 @@ class Table:
             same(f"{field} of the shoe", event[field], self.rules[field])
         self.shoe = Shoe(event["shoe"], event["cards"], event["commitment"], event["cards"])
         self.shoe.rounds = 0
+        if event["roads"] is not None:
+            same("roads that begin anew", event["roads"], plain_roads.whole("", event["roads"]["rounds_max"]))
+            self.roads = event["roads"]
 
     def _on_betting_opened(self, event: Message) -> None:
         same("round that opens", event["round"], self.round + 1)
@@ -327,6 +343,8 @@ class Table:
             same(f"total of {side}", event[f"{side}_total"], total(cards))
             same(f"natural of {side}", event[f"{side}_natural"], len(cards) == 2 and total(cards) >= 8)
         self.phase, self.outcome, self.unsettled = "settling", event["outcome"], True
+        self.roads = plain_roads.after(self.roads, event["roads"])
+        same("roads", self.roads, plain_roads.whole(self.roads["beads"], self.roads["rounds_max"]))
 
     def _on_round_voided(self, event: Message) -> None:
         self.phase, self.outcome, self.is_void, self.unsettled = "settling", None, True, True
@@ -493,6 +511,7 @@ FIELDS: Final = {
     "ok to unwatch": "table after_round wallet",
     "ok to statement": "lines more complete_to",
     "ok to history": "rounds more",
+    "ok to rounds": "table rounds more",
     "ok to ping": "at_ms",
     "ok to an act": "table round accepted_at_ms stack bets ready",
 }

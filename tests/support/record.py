@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tests.support import plain_rules
+from tests.support import plain_roads, plain_rules
 from tests.support.raw_client import Message
 from tests.support.rounds import cards_of, check_round, whole_rounds
 
@@ -38,6 +38,7 @@ class Record:
         assert [events[0]["round"] for events in rounds] == [rounds[0][0]["round"] + n for n in range(len(rounds))]
         played = [self._check_money(events) for events in rounds]
         self._check_shoes(history)
+        _check_roads(history)
         return played
 
     def _check_money(self, events: list[Message]) -> plain_rules.Played:
@@ -86,3 +87,19 @@ class Record:
     def cards(self) -> list[str]:
         """All cards dealt, in order."""
         return cards_of(self.events[seq] for seq in sorted(self.events))
+
+
+def _check_roads(history: list[Message]) -> None:
+    """What the deltas make, from where the roads were seen to begin, is what the rounds make; they begin anew with a
+    shoe, or after as many rounds as they were to last."""
+    roads: Message | None = None
+    for event in history:
+        if event["type"] == "shoe_started":
+            is_full = roads is not None and len(roads["beads"]) == 3 * (roads["rounds_max"] or 0)
+            assert event["roads"] is not None or (event["cut_card"] is None and not is_full)
+            if event["roads"] is not None:
+                assert event["roads"] == plain_roads.whole("", None if event["cut_card"] is not None else 72)
+            roads = event["roads"] or roads
+        elif event["type"] == "round_decided" and roads is not None:
+            roads = plain_roads.after(roads, event["roads"])
+            assert roads == plain_roads.whole(roads["beads"], roads["rounds_max"])

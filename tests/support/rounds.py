@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from tests.support import plain_rules
+from tests.support import plain_roads, plain_rules
 from tests.support.raw_client import Message
 
 
@@ -54,6 +54,9 @@ def check_round(events: Sequence[Message]) -> plain_rules.Played:
     assert decided["banker_total"] == plain_rules.total(played.banker)
     for side, hand in (("player", played.player), ("banker", played.banker)):
         assert decided[f"{side}_natural"] is (len(hand) == 2 and plain_rules.total(hand) >= 8)
+    naturals = decided["player_natural"], decided["banker_natural"]
+    bead = plain_roads.bead_of(played.outcome, played.player, played.banker, naturals)
+    assert decided["roads"]["bead"] == bead
     shown = [event["show_at_ms"] for event in events if "show_at_ms" in event]
     assert all(earlier <= later for earlier, later in pairwise([closed["closed_at_ms"], *shown, settled["next_at_ms"]]))
     closes_at_ms = (extended or [opened])[-1]["closes_at_ms"]

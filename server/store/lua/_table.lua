@@ -1,13 +1,13 @@
 -- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
 --
--- keys       the nineteen keys of one table, in the order of `keys.py`
+-- keys       the twenty keys of one table, in the order of `keys.py`
 -- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
 --            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
 
 local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
 local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local LEDGER, CONSUMERS, INCOMING, OPERATED = KEYS[16], KEYS[17], KEYS[18], KEYS[19]
+local LEDGER, CONSUMERS, INCOMING, OPERATED, ROUNDS = KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local BUS = TABLE .. ':bus'
 local SPOTS = { 'player', 'banker', 'tie' }
 

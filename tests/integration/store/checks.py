@@ -23,6 +23,7 @@ from server.store.errors import Refused
 from server.store.ledgers import Ledgers
 from server.store.tables import FRESH_SEAT_MS, ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
+from server.table.history import finished_round
 from server.table.machine import Change
 from server.table.phases import Step
 from server.table.state import TableState
@@ -311,7 +312,11 @@ class Owner:
     async def finish_round(self) -> None:
         paid, settled = await self.tables.settled_sums(self.table)
         now_ms, seal = await self.now_ms(), await seal_ledger(self.ledgers, self.table, self.state.seal)
-        await self.commit(machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal))
+        change = machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal)
+        totals = await self.tables.final_totals(self.table)
+        finished = finished_round(self.state, now_ms, totals, settled, paid)
+        await self.tables.finish_round(self.table, self.lease, change, finished)
+        self.state = change.state
         if not self.state.has_shoe:
             self.shoe = None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from client_sdk.game.beads import read_beads
 from client_sdk.game.cards import hand_total
 from client_sdk.game.fairness import commitment
 from client_sdk.game.road_rounds import RoadRound
@@ -71,6 +72,12 @@ def rules_of(variant_name: str, **changes: Any) -> TableRules:
 def roads_rounds_max(rules: TableRules) -> int | None:
     """After how many rounds the roads begin anew, where they do not with each shoe."""
     return 3 if rules.cut_card is None else None
+
+
+def roads_after(events: Sequence[AnyNumbered]) -> RoadsView:
+    """The roads of a shoe after these events from its beginning."""
+    played = "".join(event.roads.bead for event in events if isinstance(event, RoundDecided))
+    return roads_view(Roads.of(read_beads(played)), rounds_max=None)
 
 
 def seat_of(stack: int = 100_000, **changes: Any) -> OwnSeat:

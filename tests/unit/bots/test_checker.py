@@ -19,9 +19,11 @@ from client_sdk.protocol.messages import (
     BettingClosed,
     BettingExtended,
     BettingOpened,
+    BigRoadMark,
     CardDealt,
     CardsBurned,
     DealtCard,
+    RoadsDelta,
     RoundDecided,
     RoundSettled,
     RoundVoided,
@@ -30,7 +32,7 @@ from client_sdk.protocol.messages import (
     ShoeStarted,
     ShoeView,
 )
-from tests.unit.bots.story import TABLE, Story, rules_of, view_of
+from tests.unit.bots.story import TABLE, Story, roads_after, rules_of, view_of
 
 BETS = ({Spot.PLAYER: 500}, {Spot.BANKER: 700}, {Spot.TIE: 2_500})
 Change = Callable[[Any], AnyNumbered]
@@ -84,6 +86,11 @@ PLANTED: list[tuple[str, type[Any], Change, Kind]] = [
     ("sums without patrons", BettingClosed, lambda e: replace(e, bettors=0), Kind.ROUND),
     ("sums above the limits", BettingClosed, lambda e: replace(e, totals={Spot.TIE: 15_001}), Kind.ROUND),
     ("a shoe of the wrong size", ShoeStarted, lambda e: replace(e, cards=52), Kind.SHOE),
+    ("a bead of another outcome", RoundDecided, lambda e: replace(e, roads=replace(e.roads, bead="T..")), Kind.ROADS),
+    ("a mark in another place", RoundDecided, lambda e: replace(e, roads=_moved(e.roads)), Kind.ROADS),
+    ("a wrong forecast", RoundDecided, lambda e: replace(e, roads=replace(e.roads, next={})), Kind.ROADS),
+    ("roads that outlive their shoe", ShoeStarted, lambda e: replace(e, roads=None), Kind.ROADS),
+    ("roads of a session", ShoeStarted, lambda e: replace(e, roads=replace(e.roads, rounds_max=72)), Kind.ROADS),
     ("a shoe of other decks", ShoeStarted, lambda e: replace(e, decks=6, cards=312), Kind.SHOE),
 ]
 
@@ -101,6 +108,10 @@ def test_more_on_a_spot_than_the_whole_table_takes_is_found() -> None:
             table=TABLE, seq=1, round=1, closed_at_ms=1, early=False, totals={Spot.PLAYER: amount}, bettors=2
         )
         assert [kind for kind, _ in totals_found(closed, rules)] == found
+
+
+def _moved(told: RoadsDelta) -> RoadsDelta:
+    return replace(told, big_road=BigRoadMark(number=0, mark="P", place=6, ties=0))
 
 
 def _other(outcome: Outcome) -> Outcome:
@@ -206,7 +217,8 @@ class TestShoe:
         shoe = ShoeView(
             number=1, cards=416, commitment=started.commitment, remaining=cards[-1].remaining, is_last_round=False
         )
-        view = view_of(story.rules, seq=first, round=3, shoe=shoe, phase="settling", outcome=Outcome.TIE)
+        roads = roads_after(story.events[:first])
+        view = view_of(story.rules, seq=first, round=3, shoe=shoe, phase="settling", outcome=Outcome.TIE, roads=roads)
         checker = TableChecker(view)
         rest = story.events[first : ended + 1]
         assert [mismatch for event in rest for mismatch in checker.check(event)] == []

@@ -9,7 +9,7 @@ from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.witness import EVENTS_MAX, ROUNDS_MAX, Witness
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import BettingClosed, CardDealt, RoundDecided, RoundSettled
-from tests.unit.bots.story import INCARNATION, TABLE, Story, lines_of, rules_of, view_of
+from tests.unit.bots.story import INCARNATION, TABLE, Story, lines_of, roads_after, rules_of, view_of
 
 BETS = ({Spot.PLAYER: 500}, {Spot.BANKER: 700})
 RULES = rules_of("punto-banco")
@@ -74,7 +74,8 @@ def test_a_late_seat_waits_for_the_one_that_saw_more(story: Story) -> None:
     witness = Witness(TABLE)
     witness.looked("a", view_of(RULES))
     middle = next(number for number, event in enumerate(story.events) if isinstance(event, RoundSettled)) + 1
-    witness.looked("b", view_of(RULES, seq=middle, round=1, phase="settling"))
+    roads = roads_after(story.events[:middle])
+    witness.looked("b", view_of(RULES, seq=middle, round=1, phase="settling", roads=roads))
     assert see(witness, "b", story, first=middle) == []
     assert witness.rounds_checked == 0
     assert see(witness, "a", story) == []
@@ -85,7 +86,8 @@ def test_where_nobody_can_tell_what_is_missing_it_begins_at_a_snapshot(story: St
     witness = Witness(TABLE)
     witness.looked("a", view_of(RULES))
     middle = next(number for number, event in enumerate(story.events) if isinstance(event, RoundSettled)) + 1
-    witness.looked("b", view_of(RULES, seq=middle, round=1, phase="settling"))
+    roads = roads_after(story.events[:middle])
+    witness.looked("b", view_of(RULES, seq=middle, round=1, phase="settling", roads=roads))
     assert see(witness, "b", story, first=middle) == []
     assert witness.left("a") == []
     assert witness.rounds_checked == 1

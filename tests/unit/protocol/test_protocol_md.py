@@ -46,6 +46,7 @@ REPLIES: Final[dict[str, type[msgspec.Struct]]] = {
     "`ok` to an act": messages.Receipt,
     "`ok` to `statement`": messages.StatementPage,
     "`ok` to `history`": messages.HistoryPage,
+    "`ok` to `rounds`": messages.RoundsPage,
     "`ok` to `ping`": messages.Pong,
     "`error`": messages.Error,
 }
@@ -264,6 +265,7 @@ def test_limits() -> None:
         "tables in a page of the lobby": tables.TABLES_PAGE_MAX,
         "lines of a patron's statement that are kept, about": lua_limit("_wallet", "LEDGER_MAX"),
         "rounds of a patron's history that are kept, about": lua_limit("_wallet", "ROUNDS_MAX"),
+        "finished rounds of a table that are kept, about": lua_limit("finish_round", "ROUNDS_MAX"),
         "acts of one connection under way": connection.ACTS_IN_FLIGHT_MAX,
         "acts of one patron in one round of a table": acts_max(),
         "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
@@ -300,6 +302,7 @@ def test_limits() -> None:
         (r"A patron has (\d+) acts in a round", acts_max()),
         (r"Some ([\d,]+) lines of a patron are kept", lua_limit("_wallet", "LEDGER_MAX")),
         (r"Some ([\d,]+) rounds of a patron are kept", lua_limit("_wallet", "ROUNDS_MAX")),
+        (r"Some ([\d,]+) rounds of a table are kept", lua_limit("finish_round", "ROUNDS_MAX")),
         (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
         (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
         (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),

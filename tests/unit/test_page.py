@@ -8,6 +8,8 @@ import pytest
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from client_sdk.game.odds import count_rounds
+from client_sdk.game.variants import VARIANTS
 from server.page import WEB, Page
 
 SCRIPTS = sorted(WEB.rglob("*.js"))
@@ -171,3 +173,18 @@ def test_pure_modules_touch_no_page(place: str) -> None:
 @pytest.mark.parametrize("sheet", sorted(WEB.rglob("*.css")), ids=lambda path: path.name)
 def test_styles_fetch_nothing(sheet: Path) -> None:
     assert re.findall(r"@import|url\(|expression\(|https?:", sheet.read_text()) == []
+
+
+def test_the_page_counts_rounds_as_the_library_does() -> None:
+    """The exact counts of `client_sdk/game/odds.py`; what differs is to be written into round_counts.js."""
+    told = {
+        int(decks): {"player": int(player), "banker": int(banker), "tie": int(tie)}
+        for decks, player, banker, tie in re.findall(
+            r"(\d): \{ player: (\d+), banker: (\d+), tie: (\d+) \}", (WEB / "js/game/round_counts.js").read_text()
+        )
+    }
+    assert sorted(told) == list(range(1, 9))
+    for decks in {variant.decks for variant in VARIANTS.values()}:
+        assert told[decks] == {str(outcome): ways for outcome, ways in count_rounds(decks).by_outcome().items()}
+        total = count_rounds(decks).total
+        assert sum(told[decks].values()) == total

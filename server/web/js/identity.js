@@ -7,19 +7,32 @@ const KEY = "punto.token";
 const SEAT_KEY = "punto.seat.";
 const LOCK = "punto.first-hello";
 
+/** A guest's token lives as long as the browser; one that a site has signed only as long as the tab. */
+function placeOf(token) {
+  return token.startsWith("guest.") ? localStorage : sessionStorage;
+}
+
 /** The token of this browser, or null; where nothing may be kept there is none. */
 export function keptToken() {
   try {
-    return localStorage.getItem(KEY);
+    return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
   } catch {
     return null;
   }
 }
 
+/** Take a token out of the address (`#token=...`, as a site links to here), and out of sight; null where none is. */
+export function takeToken() {
+  const found = /^#token=([\w.-]{1,4096})$/.exec(location.hash);
+  if (found === null) return null;
+  history.replaceState(null, "", "#/");
+  return found[1];
+}
+
 /** Keep a token. */
 export function keepToken(token) {
   try {
-    localStorage.setItem(KEY, token);
+    placeOf(token).setItem(KEY, token);
   } catch {
     return; // the tab goes on with it, and the next visit begins anew
   }
@@ -28,7 +41,8 @@ export function keepToken(token) {
 /** Forget the token, if it is still this one. */
 export function forgetToken(token) {
   try {
-    if (localStorage.getItem(KEY) === token) localStorage.removeItem(KEY);
+    const place = placeOf(token);
+    if (place.getItem(KEY) === token) place.removeItem(KEY);
   } catch {
     return;
   }

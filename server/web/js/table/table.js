@@ -374,10 +374,15 @@ export class Table extends Emitter {
     return fresh;
   }
 
+  /** After a break: which rounds with own bets were played meanwhile. Where that can't be read nothing is told. */
   async #tellMissed() {
     const newest = this.rounds[0]?.round ?? Infinity;
-    const fresh = (await this.readRounds()).filter((one) => one.round > newest);
-    this.emit("moment", { kind: "back", missed: fresh });
+    try {
+      const fresh = (await this.readRounds()).filter((one) => one.round > newest);
+      this.emit("moment", { kind: "back", missed: fresh });
+    } catch {
+      return;
+    }
   }
 
   /** Ping a few times at once, then now and then, as long as the present line lasts. */

@@ -68,7 +68,8 @@ export function stagesOf(view, nowMs) {
   const lastAtMs = dealt.length > 0 ? dealt.at(-1).show_at_ms : -Infinity;
   const wholeAtMs = isOver ? lastAtMs + view.rules.card_ms : lastAtMs;
   if (!(wholeAtMs > nowMs)) return [{ atMs: -Infinity, view }];
-  const before = { ...view, phase: "dealing", outcome: null, is_void: false, you: beforeResults(view) };
+  const hidden = isOver ? { phase: "dealing", outcome: null, is_void: false, roads: null } : {};
+  const before = { ...view, ...hidden, you: beforeResults(view) };
   const shown = dealt.filter((card) => card.show_at_ms <= nowMs).length;
   const stages = [{ atMs: -Infinity, view: { ...before, dealt: dealt.slice(0, shown) } }];
   for (let count = shown + 1; count <= dealt.length; count += 1) {

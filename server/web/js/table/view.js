@@ -3,12 +3,14 @@
  * duplicates are the follower's matter, instants the timeline's. A round's cards stay until betting opens again.
  */
 
+import { roadsAfter } from "../game/roads.js";
+
 /** The state after a numbered event; of one that is not known only the number counts. */
 export function viewAfter(view, event) {
   const next = { ...view, seq: event.seq };
   switch (event.type) {
     case "shoe_started":
-      return { ...next, shoe: freshShoe(event) };
+      return { ...next, shoe: freshShoe(event), roads: event.roads ?? next.roads };
     case "betting_opened":
       return opened(next, event);
     case "betting_extended":
@@ -30,7 +32,13 @@ export function viewAfter(view, event) {
         shoe: withRemaining(next.shoe, event.remaining),
       };
     case "round_decided":
-      return { ...next, phase: "settling", round: event.round, outcome: event.outcome };
+      return {
+        ...next,
+        phase: "settling",
+        round: event.round,
+        outcome: event.outcome,
+        roads: next.roads === null ? null : roadsAfter(next.roads, event.roads),
+      };
     case "round_voided":
       return { ...next, phase: "settling", round: event.round, is_void: true };
     case "round_settled":
@@ -39,6 +47,12 @@ export function viewAfter(view, event) {
       return { ...next, shoe: null };
     case "table_idled":
       return { ...next, phase: "idle", round: event.round };
+    case "table_paused":
+      return { ...next, phase: "paused", round: event.round };
+    case "table_resumed":
+      return { ...next, phase: "idle", round: event.round };
+    case "table_closed":
+      return { ...next, phase: "closed", round: event.round, shoe: null };
     case "rules_changed":
       return { ...next, rules: event.rules };
     default:

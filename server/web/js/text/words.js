@@ -54,6 +54,20 @@ export function resultTexts(lines, outcome, money) {
   });
 }
 
+const PHASES = {
+  idle: "Waiting for a seat",
+  betting: "No more bets",
+  dealing: "Dealing",
+  settling: "Round is over",
+  paused: "Table is paused",
+  closed: "Table is closed",
+};
+
+/** What a table is doing, where its timer says nothing. */
+export function phaseText(phase) {
+  return PHASES[phase] ?? phase;
+}
+
 /** A duration for people: "0.2 s", "12 s". */
 export function secondsText(ms) {
   const seconds = ms / 1000;
@@ -109,6 +123,8 @@ export function refusalText(error, rules, money) {
       return "You have no seat here any more";
     case codes.TABLE_FULL:
       return "The table is full";
+    case codes.TABLE_CLOSED:
+      return "The house lets nobody sit down here now";
     case codes.INSUFFICIENT_WALLET:
       return "Your wallet holds less than that";
     case codes.NAME_REFUSED:
@@ -127,6 +143,8 @@ export function freedText(reason) {
       return "Your seat was freed: no bet for many rounds. Your chips are in your wallet.";
     case "away":
       return "Your seat was freed while you were away. Your chips are in your wallet.";
+    case "closed":
+      return "The house has closed this table. Your chips are in your wallet.";
     case "left":
       return "You have left the table. Your chips are in your wallet.";
     default:

@@ -10,6 +10,7 @@ export function lineBar(app) {
   const text = el("p", {});
   const act = button("Try now", { class: "quiet" }, () => app.session.hurry());
   const again = button("Load the page again", { class: "quiet" }, () => location.reload());
+  const warning = el("p", { class: "line-warning", hidden: true, role: "status" });
   const element = el(
     "div",
     { class: "line-bar", hidden: true },
@@ -48,7 +49,11 @@ export function lineBar(app) {
       }, PATIENCE_MS);
     }
   };
-  return { element, update };
+  const warn = (words) => {
+    say(warning, words);
+    show(warning, words !== "");
+  };
+  return { element: el("div", {}, element, warning), update, warn };
 }
 
 function lineText(state, app) {

@@ -3,9 +3,10 @@
 import { el, fill, say, show } from "./dom.js";
 import { sitSheet } from "./sit.js";
 import { drawBigRoad } from "../draw/roads.js";
+import { cellsOf } from "../game/roads.js";
 import { TableClock, clockSample } from "../table/clock.js";
 import { SEAT } from "../table/table.js";
-import { count, paysText, percentOf, variantName } from "../text/words.js";
+import { count, paysText, percentOf, phaseText, variantName } from "../text/words.js";
 
 const REFRESH_MS = 2_000;
 const TICK_MS = 250;
@@ -105,6 +106,7 @@ class Row {
     this.app = app;
     this.id = id;
     this.title = el("h2", {});
+    this.tag = el("span", { class: "lobby-id muted" }, id);
     this.rules = el("p", { class: "muted" });
     this.limits = el("p", {});
     this.phase = el("p", { class: "lobby-phase" });
@@ -117,7 +119,7 @@ class Row {
     this.element = el(
       "li",
       { class: "lobby-table" },
-      el("div", { class: "lobby-head" }, this.title, this.phase),
+      el("div", { class: "lobby-head" }, this.title, this.tag, this.phase),
       this.rules,
       this.road,
       el("div", { class: "lobby-facts" }, this.limits, this.seats),
@@ -130,9 +132,8 @@ class Row {
     this.summary = summary;
     say(this.title, variantName(rules.variant));
     const facts = [
-      summary.table,
       count(rules.decks, "deck", "decks"),
-      `${percentOf(rules.commission_bp)} commission`,
+      percentOf(rules.commission_bp),
       "tie" in rules.maximums ? `tie ${paysText(rules, "tie")}` : "no tie bet",
     ];
     say(this.rules, facts.join(" · "));
@@ -140,13 +141,22 @@ class Row {
     say(this.seats, count(summary.seated, "seat taken", "seats taken"));
     const isMine = this.app.tables.get(this.id)?.seat.kind === SEAT.MINE;
     show(this.mine, isMine);
-    show(this.sit, !isMine);
+    show(this.sit, !isMine && this.app.mayPlay);
     say(this.watch, isMine ? "Go to the table" : "Watch");
     this.watch.classList.toggle("primary", isMine);
     const name = `${variantName(rules.variant)}, ${summary.table}`;
     this.watch.setAttribute("aria-label", `${isMine ? "Go to" : "Watch"} ${name}`);
     this.sit.setAttribute("aria-label", `Sit down at ${name}`);
-    fill(this.road, [drawBigRoad(summary.roads?.cells ?? [], { columns: ROAD_COLUMNS, isSmall: true })]);
+    const key = JSON.stringify(summary.big_road);
+    if (key !== this.roadKey) {
+      this.roadKey = key;
+      const cells = cellsOf(summary.big_road).map((cell, number) => ({
+        ...cell,
+        side: cell.mark === "P" ? "player" : "banker",
+        ties: summary.big_road.ties[number],
+      }));
+      fill(this.road, [drawBigRoad(cells, { columns: ROAD_COLUMNS, isSmall: true })]);
+    }
   }
 
   tick(nowMs) {
@@ -155,13 +165,7 @@ class Row {
     const left = Math.ceil((closesAtMs - nowMs) / 1000);
     this.element.dataset.phase = phase;
     if (phase === "betting" && left > 0) say(this.phase, `Place your bets · ${left} s`);
-    else
-      say(
-        this.phase,
-        { idle: "Waiting for the first seat", betting: "No more bets", dealing: "Dealing", settling: "Round is over" }[
-          phase
-        ] ?? phase,
-      );
+    else say(this.phase, phaseText(phase));
   }
 
   #sit() {

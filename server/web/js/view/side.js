@@ -174,11 +174,11 @@ function seatRow() {
       return [spot, { element, amount }];
     }),
   );
+  const who = el("span", { class: "seat-who" }, name, mark);
   const element = el(
     "li",
     { class: "seat" },
-    name,
-    mark,
+    who,
     el(
       "span",
       { class: "seat-bets" },

@@ -52,7 +52,9 @@ export function sitSheet(app, table, done) {
           `If your line drops, bets that lie stay and play out, and your seat waits ${Math.round(graceMs / 1000)} s for you.`,
         ),
   );
-  const sheet = openSheet(isMore ? "Bring more chips" : `Sit down at ${table.id}`, form);
+  const sheet = openSheet(isMore ? "Bring more chips" : `Sit down at ${table.id}`, form, {
+    onClose: () => app.letGo(table.id),
+  });
   let isAsking = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -65,8 +67,8 @@ export function sitSheet(app, table, done) {
       say(go, "…");
       try {
         await table.sit(amount);
-        sheet.close();
         done?.();
+        sheet.close();
       } catch (error) {
         say(problem, refusalText(error, table.view?.rules, money));
       } finally {

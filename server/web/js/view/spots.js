@@ -39,13 +39,17 @@ export class Spots {
       say(part.pending, change === 0 ? "" : `${money.formatSigned(change)} …`);
       const total = crowd.totals[spot] ?? 0;
       const bettors = crowd.bettors[spot] ?? 0;
-      say(part.all, total > 0 ? `all ${money.format(total)}${bettors > 0 ? ` · ${bettors}` : ""}` : "");
+      say(
+        part.all,
+        total > 0 && line === null ? `all ${money.format(total)}${bettors > 0 ? ` · ${bettors}` : ""}` : "",
+      );
       this.#renderChips(part, shown, Math.max(0, change), rules, money);
       const why = this.#whyNot(table, spot, chip, hoped, money);
       set(part.element, "aria-disabled", why === null ? null : "true");
       set(part.element, "data-state", stateOf(view, spot, line));
       say(part.why, why !== null && why.isSaid ? why.text : "");
       say(part.won, line === null ? "" : wonText(line, money));
+      say(part.less, line === null ? "" : lessText(line, money));
       const said = [SPOT_NAMES[spot], `pays ${paysText(rules, spot)}`];
       said.push(shown > 0 ? `your bet ${money.format(shown)}` : "no bet of yours");
       if (change !== 0) said.push(`${money.formatSigned(change)} pending`);
@@ -96,10 +100,15 @@ function stateOf(view, spot, line) {
 function wonText(line, money) {
   if (line.result === "lose") return "";
   if (line.result === "push") return "comes back";
+  return money.formatSigned(line.payout - line.stake);
+}
+
+/** What was taken off a win. */
+function lessText(line, money) {
   const less = [];
   if (line.commission > 0) less.push(`${money.format(line.commission)} commission`);
   if (line.capped > 0) less.push(`${money.format(line.capped)} over the cap`);
-  return `${money.formatSigned(line.payout - line.stake)}${less.length > 0 ? ` after ${less.join(", ")}` : ""}`;
+  return less.length > 0 ? `less ${less.join(", ")}` : "";
 }
 
 function spotPart(spot, lay, takeOff) {
@@ -114,7 +123,7 @@ function spotPart(spot, lay, takeOff) {
     if (event.altKey) takeOff(spot);
     else lay(spot);
   };
-  for (const name of ["pays", "mine", "pending", "all", "why", "won"])
+  for (const name of ["pays", "mine", "pending", "all", "why", "won", "less"])
     part[name] = el("span", { class: `spot-${name}` });
   part.chips = el("span", { class: "spot-chips", "aria-hidden": "true" });
   part.element = button(
@@ -130,7 +139,8 @@ function spotPart(spot, lay, takeOff) {
     part.chips,
     el("span", { class: "spot-amounts" }, part.mine, part.pending),
   );
-  part.element.append(el("span", { class: "spot-head" }, name, part.pays), stack, part.won, part.why, part.all);
+  const foot = el("span", { class: "spot-foot" }, part.won, part.less, part.why, part.all);
+  part.element.append(el("span", { class: "spot-head" }, name, part.pays), stack, foot);
   const forget = () => {
     clearTimeout(timer);
     timer = null;

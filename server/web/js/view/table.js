@@ -8,15 +8,20 @@ import {
   freedText,
   outcomeText,
   percentOf,
+  phaseText,
   refusalText,
   resultTexts,
   variantName,
   whyNotText,
 } from "../text/words.js";
 import { el, button, oncePerFrame, say, set, show } from "./dom.js";
+import { openSheet } from "./dialog.js";
 import { Hands } from "./hands.js";
 import { announce } from "./live.js";
 import { Notes } from "./notes.js";
+import { recordsSheet } from "./records.js";
+import { RoadsStrip } from "./roads.js";
+import { rulesSheet } from "./rules.js";
 import { Side } from "./side.js";
 import { sitSheet } from "./sit.js";
 import { Spots } from "./spots.js";
@@ -40,7 +45,15 @@ export class TableView {
       choose: () => this.update(),
       playAgain: (isOn) => table.setPlaysAgain(isOn),
     });
-    this.side = new Side(el("div", { class: "side-more" }));
+    this.side = new Side(
+      el(
+        "div",
+        { class: "side-more" },
+        button("Rules and odds", { class: "quiet" }, () => table.view && rulesSheet(table.view.rules, app.money)),
+        button("My records", { class: "quiet" }, () => recordsSheet(app)),
+      ),
+    );
+    this.roads = new RoadsStrip();
     this.element = this.#build();
     this.draw = oncePerFrame(() => this.#render());
     this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.#moment(moment))];
@@ -61,6 +74,7 @@ export class TableView {
     for (const end of this.ends) end();
     this.timer.close();
     this.hands.close();
+    this.roads.close();
     this.notes.close();
   }
 
@@ -175,6 +189,10 @@ export class TableView {
       case "round_voided":
         this.notes.add("This round does not count: every stake comes back.");
         return;
+      case "table_paused":
+      case "table_closed":
+        this.notes.add(`${phaseText(view.phase)}${event.reason === "" ? "" : `: ${event.reason}`}`);
+        return;
       case "shoe_started":
         announce("A new shoe");
         return;
@@ -208,7 +226,7 @@ export class TableView {
     this.netBox = el(
       "span",
       { class: "top-net", "data-field": "net" },
-      el("span", { class: "muted" }, "This sitting "),
+      el("span", { class: "muted" }, "Sitting "),
       this.net,
     );
     this.creditsBox = el("span", { class: "top-credits" }, el("span", { class: "muted" }, "Credits "), this.credits);
@@ -237,19 +255,37 @@ export class TableView {
       this.notes.element,
     );
     felt.addEventListener("keydown", (event) => this.#key(event));
+    const sheetButton = button("Seats, my rounds, rules", { class: "quiet" }, () => this.#openSide());
     const header = el(
       "header",
       { class: "top" },
       el("a", { class: "brand", href: "#/" }, "Punto"),
       el("div", { class: "top-about" }, this.title, this.facts),
-      el("div", { class: "top-right" }, this.round, this.netBox, this.creditsBox, this.more, this.leave),
+      el("div", { class: "top-figures" }, this.round, this.netBox, this.creditsBox),
+      el("div", { class: "top-acts" }, this.more, this.leave),
     );
     return el(
       "div",
       { class: "table" },
       header,
-      el("main", { class: "table-main", id: "main" }, felt, this.side.element),
+      el(
+        "main",
+        { class: "table-main", id: "main" },
+        felt,
+        el("div", { class: "phone-bar" }, sheetButton),
+        this.side.element,
+        this.roads.element,
+      ),
     );
+  }
+
+  /** On a narrow screen what is beside the felt comes in a sheet, and goes back when that is closed. */
+  #openSide() {
+    const home = this.side.element.nextSibling;
+    openSheet("At this table", this.side.element, {
+      kind: "side-sheet",
+      onClose: () => home.parentNode?.insertBefore(this.side.element, home),
+    });
   }
 
   async #takeSeat() {
@@ -276,6 +312,7 @@ export class TableView {
     this.tray.render(table, app.money);
     this.spots.render(table, this.tray.chip, app.money);
     this.side.render(table, app.patron, app.money);
+    this.roads.render(view);
     this.#renderCall(view, you, app.money);
     this.#renderStand(you);
     set(this.element, "data-phase", view.phase);
@@ -313,7 +350,9 @@ export class TableView {
   #renderCall(view, you, money) {
     const hand = (side) => handTotal(view.dealt.filter((dealt) => dealt.side === side).map((dealt) => dealt.card));
     let text = "";
-    if (view.is_void) text = "This round does not count";
+    if (view.phase === "paused" || view.phase === "closed") text = phaseText(view.phase);
+    else if (this.table.isPaused) text = "The table is paused: its store does not answer";
+    else if (view.is_void) text = "This round does not count";
     else if (view.outcome !== null) text = outcomeText(view.outcome, hand("player"), hand("banker"));
     else if (view.phase === "betting") text = this.table.leftMs > 0 ? "Place your bets" : "No more bets";
     else if (view.phase === "dealing") text = "No more bets";
@@ -334,9 +373,9 @@ export class TableView {
     const { seat, isFollowed } = this.table;
     show(this.stand, you === null);
     show(this.take, seat.kind === SEAT.ELSEWHERE);
-    show(this.sit, seat.kind !== SEAT.ELSEWHERE);
+    show(this.sit, seat.kind !== SEAT.ELSEWHERE && this.app.mayPlay);
     const text = {
-      [SEAT.NONE]: isFollowed ? "You are watching." : "",
+      [SEAT.NONE]: isFollowed ? (this.app.mayPlay ? "You are watching." : "You may only watch here.") : "",
       [SEAT.ELSEWHERE]:
         seat.reason === "taken over"
           ? "Your seat was taken over in another window. Here you only watch."

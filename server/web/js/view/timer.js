@@ -1,6 +1,7 @@
 /** The ring that drains until bets close, on the table's clock. It draws itself for each picture, and only while needed. */
 
 import { svg } from "../draw/svg.js";
+import { SPOT_LETTERS, phaseText } from "../text/words.js";
 import { el, say, set } from "./dom.js";
 
 const RADIUS = 44;
@@ -58,13 +59,14 @@ export class TimerRing {
     const part = isOpen ? Math.min(1, left / length) : 0;
     set(this.arc, "stroke-dashoffset", (LENGTH * (1 - part)).toFixed(1));
     say(this.digits, isOpen ? String(Math.ceil(left / 1000)) : "");
+    set(this.element, "data-outcome", isOpen || view.phase !== "settling" ? null : view.outcome);
     say(this.words, isOpen ? "" : wordsOf(view));
     if (isOpen) this.frame = requestAnimationFrame(() => this.#draw());
   }
 }
 
 function wordsOf(view) {
-  if (view.phase === "idle") return "Waiting for a seat";
+  if (view.phase === "paused" || view.phase === "closed" || view.phase === "idle") return phaseText(view.phase);
   if (view.is_void) return "Round is void";
-  return view.outcome === null ? "No more bets" : "";
+  return view.outcome === null ? "No more bets" : SPOT_LETTERS[view.outcome];
 }

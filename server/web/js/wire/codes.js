@@ -9,10 +9,13 @@ export const NOT_WATCHING = 2002;
 export const UNKNOWN_TABLE = 2001;
 export const TABLE_FULL = 2005;
 export const INSUFFICIENT_WALLET = 2006;
+export const TABLE_CLOSED = 2008;
 export const ROUND_OVER = 2101;
 export const BETTING_CLOSED = 2102;
 export const TOKEN_REFUSED = 3001;
 export const NAME_REFUSED = 3002;
+export const TOKEN_EXPIRED = 3003;
+export const TOKEN_REVOKED = 3004;
 export const STORE_AWAY = 4001;
 
 const NEVER_AGAIN = new Set([1002, 1003, 1007, 1008, 1009, 1010]);

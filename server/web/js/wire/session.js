@@ -17,7 +17,8 @@ const GOING_AWAY = 4000;
 /**
  * `state.kind`: `idle` (nothing was begun), `connecting` (never was a connection), `open`, `reconnecting`, `closed`
  * (nothing will be tried any more). `state.attempts` counts failed attempts, `state.why` tells the last reason.
- * Tells of each `state`, each `event` of a table, and each `line`: a new one (true) or a lost one (false).
+ * Tells of each `state`, each `event` of a
+ * table, each `notice` that belongs to none, and each `line`: a new one (true) or a lost one (false).
  */
 export class Session extends Emitter {
   constructor({
@@ -62,6 +63,12 @@ export class Session extends Emitter {
   /** Make a request; see Desk.ask. */
   ask(request, how) {
     return this.desk.ask(request, how);
+  }
+
+  /** Go on with a fresh token of the same patron. Fails where it is refused. */
+  async refresh(token) {
+    await this.ask({ type: "refresh", token });
+    this.identity = { token };
   }
 
   /** The network may be back, or somebody is looking again: do not wait out the pause. */
@@ -112,7 +119,7 @@ export class Session extends Emitter {
     line.heardMs = this.now();
     const message = JSON.parse(text);
     if (message.type !== "ok" && message.type !== "error") {
-      this.emit("event", message);
+      this.emit(message.table === undefined ? "notice" : "event", message);
     } else if (message.request_id === line.helloId) {
       this.#settleIn(line, message);
     } else {

@@ -92,6 +92,7 @@ class Dealer:
         self._sealed = asyncio.Event()
         self._nudged = asyncio.Event()
         self._may_be_void = False
+        self._may_be_lost = False
         self._claimed: Claimed | None = None
         self._wishes, self._operated = Wishes(), -1
         self._shoe: Shoe | None = None
@@ -114,6 +115,7 @@ class Dealer:
     def nudge(self, why: str) -> None:
         """Look at the table now instead of at the next pulse."""
         self._may_be_void = self._may_be_void or why == "void"
+        self._may_be_lost = self._may_be_lost or why == "lost"
         self._nudged.set()
 
     def hand_over(self, *, now: bool = False) -> None:
@@ -312,7 +314,10 @@ class Dealer:
 
     async def _look_where_it_lies(self) -> None:
         """Notice that another server holds the table now, even if no call of ours failed over it: it was moved, or a
-        replica took over."""
+        replica took over. Raises `OutOfStep` where writes were lost."""
+        if self._may_be_lost:  # somebody found out that the store was set back: the claim tells
+            self._may_be_lost = False
+            raise OutOfStep("writes were lost")
         places_seen = self._at.driver.places_seen
         if places_seen != self._places_seen:
             self._places_seen = places_seen
@@ -323,7 +328,7 @@ class Dealer:
         """Wait until a step is due, keeping the lease alive and the crowd told; false where the table may be left
         or has changed first."""
         state = self._now.state
-        while not self._may_leave() and self._now.state is state and not self._may_be_void:
+        while not self._may_leave() and self._now.state is state and not (self._may_be_void or self._may_be_lost):
             self._nudged.clear()
             renew_ms = self._at.renew_ms
             wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), renew_ms)

@@ -55,6 +55,8 @@ class Feed:
         self.seq = seq
         self.newest_seq = seq
         """The highest seq that was passed on in this incarnation: a store that is behind it has forgotten something."""
+        self.was_doubted = False
+        """Whether somebody said to have seen more than the store holds, and it was told in the log."""
         self.heard_at_s = 0.0
         self.repairing = asyncio.Lock()
         self.listeners: set[Listener] = set()

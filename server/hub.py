@@ -121,6 +121,9 @@ class Hub:
         while True:
             row = await self._tables.view(feed.table, listener.patron)
             resumed = seq is not None and incarnation == row.view.incarnation and seq <= row.view.seq
+            if seq is not None and incarnation == row.view.incarnation and seq > row.view.seq and not feed.was_doubted:
+                feed.was_doubted = True  # it may lie, so this proves nothing; but an operator should know
+                log.error("seat_ahead_of_store", extra={"table": feed.table, "seq": row.view.seq, "told": seq})
             if resumed and seq is not None and not feed.has_after(seq):
                 await self._refill(feed, seq)
                 resumed = feed.has_after(seq)

@@ -397,6 +397,10 @@ class Tables:
         """Say that seats were told events up to `seq`; where the store does not know them the incarnation changes."""
         return bool((await self._run("report_loss", table, incarnation, seq, fresh_incarnation))[2])
 
+    async def loss_waits(self, table: str) -> bool:
+        """Say whether lost writes were noted at a table and are still to be answered by its owner."""
+        return bool(int(await self._driver.call("HGET", keys.table_key(table), "rollback") or 0))
+
     # --- patrons ------------------------------------------------------------------------------------------------------
 
     async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:

@@ -9,11 +9,11 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from server.commands.tables import change, limits, listing, opening, void
+from server.commands.tables import change, limits, listing, opening, restored, void
 from server.commands.tables.arguments import OneRefused
 from server.settings import BadSetting
 
-_VERBS = (listing, opening, change, limits, void)
+_VERBS = (listing, opening, change, limits, void, restored)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

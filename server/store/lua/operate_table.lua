@@ -1,5 +1,5 @@
 -- Notes what the operator wants of a table, with who wanted it and when; the owner, or the next one, sees to it.
--- args     by, verb (open | pause | resume | limits | drain | close), mode ('' unchanged: open | paused | draining | closed),
+-- args     by, verb (open | pause | resume | limits | drain | close | restored), mode ('' unchanged: open | paused | draining | closed),
 --          reason (for people), 1 the open round is not to count | 0, rules ('' unchanged, '-' the house's again), details
 -- returns  {'ok', now_ms, seq after which the events tell how it went, 1 if a node owns the table now | 0, round made void (0 none)}
 -- refusals UNKNOWN_TABLE | TABLE_CLOSED (all but open) | TABLE_OPEN (open, of a table that is not closed)

@@ -34,6 +34,7 @@ from server.store.ledgers import Ledgers
 from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.operating import Operating
 from server.store.revocations import Revocations
+from server.store.rights import check_rights
 from server.store.tables import Tables
 from server.store.wallets import Wallets
 from server.tls import server_context
@@ -55,6 +56,7 @@ class Node:
         self.currency = settings.currency
         self.exponent = settings.exponent
         self.clock = StoreClock()
+        self._driver = driver
         self.tables = Tables(driver)
         wallets = Wallets(driver)
         self.cashier = Cashier(self.tables, wallets)
@@ -114,6 +116,7 @@ class Node:
     async def run(self, stop: asyncio.Event, opened: Callable[[int], Awaitable[None]]) -> None:
         """Serve until `stop` is set. `opened` is told the port. Raises `StoreError` or OSError where the start
         fails."""
+        await check_rights(self._driver)
         await self._join()
         await self.roster.begin()
         beside = [self._holders.watch(self.gateway.connections)] if self._holders else []

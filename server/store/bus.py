@@ -111,8 +111,8 @@ class Subscription:
                     envelope = _read(self._tables[message["channel"]], message["data"])
                     if envelope is not None:
                         await self._arrived.put(envelope)
-        except StoreAway as error:
-            await self._arrived.put(error)
+        except StoreError as error:
+            await self._arrived.put(error if isinstance(error, StoreAway) else StoreAway(str(error)))
         except Exception as error:  # whatever the driver meets on a broken line, the listening begins anew
             log.exception("bus_reader_failed")
             await self._arrived.put(StoreAway(f"{type(error).__name__} {error}"))

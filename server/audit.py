@@ -34,6 +34,7 @@ class Audit(NamedTuple):
     open_bets: int
     house: int
     under_way: int
+    open_transfers: int
     differences: list[Difference]
 
 
@@ -109,6 +110,8 @@ async def audit(books: Books, tables: Tables, ledgers: Ledgers) -> Audit:
         open_bets=sum(book.open_bets for book in table_books.values()),
         house=sum(book.house for book in table_books.values()),
         under_way=under_way,
+        open_transfers=sum(len(book.leaving) for book in table_books.values())
+        + sum(len(book.leaving) for book in wallet_books.values()),
         differences=differences,
     )
 

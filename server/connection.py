@@ -56,6 +56,7 @@ from server.clock import StoreClock
 from server.doors import Doors
 from server.expiry import Expiry
 from server.hub import Hub
+from server.metrics import count_answer
 from server.outlet import Outlet
 from server.statements import Statements
 from server.store.errors import Refused, StoreAway, StoreError, StoreRefused, Unconfirmed
@@ -193,16 +194,22 @@ class Connection:
         except IdentityRefused as refused:
             await self._refuse_identity(request, refused.code)
         except (Refused, StoreError) as error:
-            self.outlet.send(_error_of(request.request_id, error))
+            self._reply(request, _error_of(request.request_id, error))
         except Exception:
             log.exception("request_failed", extra={"patron": self.patron, "type": type(request).__name__})
-            self.outlet.send(error_reply(request.request_id, ErrorCode.INTERNAL))
+            self._reply(request, error_reply(request.request_id, ErrorCode.INTERNAL))
         else:
-            if reply is not None:
-                self.outlet.send(reply)
+            self._reply(request, reply)
+
+    def _reply(self, request: AnyRequest | Act | None, reply: Reply | Error | None) -> None:
+        """Write the answer to a request (None: it was written already) and count it."""
+        if reply is not None:
+            self.outlet.send(reply)
+        kind = type(request).__name__.lower() if request is not None else "unreadable"
+        count_answer(kind, reply.name if isinstance(reply, Error) else "ok", is_act=isinstance(request, Act))
 
     async def _refuse_bad(self, bad: BadMessage) -> None:
-        self.outlet.send(error_reply(bad.request_id, bad.code, bad.field))
+        self._reply(None, error_reply(bad.request_id, bad.code, bad.field))
         self._bad_messages += 1
         if self._bad_messages >= BAD_MESSAGES_MAX:
             if self._acts:
@@ -212,7 +219,7 @@ class Connection:
     async def _refuse_fast(self, request: AnyRequest) -> None:
         """Refuse a request of somebody who asks too much in too short a time, and close on who goes on and on."""
         self._house.doors.count(ErrorCode.TOO_FAST)
-        self.outlet.send(error_reply(request.request_id, ErrorCode.TOO_FAST))
+        self._reply(request, error_reply(request.request_id, ErrorCode.TOO_FAST))
         self._too_fast += 1
         if self._too_fast >= TOO_FAST_MAX:
             log.info("flood_closed", extra={"patron": self.patron, "connection": self.id})
@@ -220,7 +227,7 @@ class Connection:
         await asyncio.sleep(0)  # a flood that is always there must not keep the others from their turn
 
     async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
-        self.outlet.send(error_reply(request.request_id, code))
+        self._reply(request, error_reply(request.request_id, code))
         self._bad_tokens += code is not ErrorCode.NAME_REFUSED
         if self._bad_tokens >= BAD_TOKENS_MAX:
             await self.close(CloseCode.TOKEN_REFUSED)
@@ -405,13 +412,13 @@ class Connection:
     def _submit(self, act: Act) -> None:
         """Send an act on its way; its answer is written when the store has decided."""
         if self.identity is None:
-            self.outlet.send(error_reply(act.request_id, ErrorCode.HELLO_FIRST))
+            self._reply(act, error_reply(act.request_id, ErrorCode.HELLO_FIRST))
             return
         if self.identity.role is not Role.PATRON:
-            self.outlet.send(error_reply(act.request_id, ErrorCode.ROLE_FORBIDS))
+            self._reply(act, error_reply(act.request_id, ErrorCode.ROLE_FORBIDS))
             return
         if act.table not in self._followed:
-            self.outlet.send(error_reply(act.request_id, ErrorCode.NOT_WATCHING))
+            self._reply(act, error_reply(act.request_id, ErrorCode.NOT_WATCHING))
             return
         line = ActLine(
             self.patron, self.id, act.request_id, act.round, type(act).__name__.lower(), _spot_of(act), _chip_of(act)
@@ -419,7 +426,7 @@ class Connection:
         try:
             future = self._house.batcher(act.table).submit(line)
         except Busy:
-            self.outlet.send(error_reply(act.request_id, ErrorCode.BUSY))
+            self._reply(act, error_reply(act.request_id, ErrorCode.BUSY))
             return
         self._acts.add(future)
         future.add_done_callback(self._answer_to(act))
@@ -429,12 +436,12 @@ class Connection:
             self._acts.discard(future)
             error = future.exception()
             if error is None:
-                self.outlet.send(_receipt_or_error(act, future.result()))
+                self._reply(act, _receipt_or_error(act, future.result()))
             elif isinstance(error, StoreError):
-                self.outlet.send(_error_of(act.request_id, error))
+                self._reply(act, _error_of(act.request_id, error))
             else:
                 log.error("act_failed", exc_info=error, extra={"patron": self.patron, "table": act.table})
-                self.outlet.send(error_reply(act.request_id, ErrorCode.INTERNAL))
+                self._reply(act, error_reply(act.request_id, ErrorCode.INTERNAL))
 
         return write
 

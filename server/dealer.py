@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from client_sdk.game.seals import Seal
 from client_sdk.game.shoe import Shoe
 from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
+from server import metrics
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
@@ -110,6 +111,11 @@ class Dealer:
         state, lease = self._claimed.state, self._claimed.lease
         return f"<Dealer {self.table} {state.phase} round={state.round} seq={state.seq} epoch={lease.epoch}>"
 
+    @property
+    def is_owner(self) -> bool:
+        """Whether the table is owned here, as far as is known."""
+        return self._claimed is not None
+
     # --- what others may ask ------------------------------------------------------------------------------------------
 
     def nudge(self, why: str) -> None:
@@ -135,8 +141,10 @@ class Dealer:
                 try:
                     await self._own()
                 except (Fenced, OutOfStep) as error:
+                    metrics.LOST_TABLES.labels(type(error).__name__).inc()
                     log.warning("table_lost", extra={"table": self.table, "reason": type(error).__name__})
                 except StoreError as error:
+                    metrics.LOST_TABLES.labels(type(error).__name__).inc()
                     log.warning(
                         "table_paused", extra={"table": self.table, "reason": f"{type(error).__name__} {error}"}
                     )
@@ -194,6 +202,7 @@ class Dealer:
                 await self._sleep(random.uniform(*CLAIM_MS))  # noqa: S311 - jitter
                 continue
             self._clock.hear(self._now.now_ms)
+            metrics.CLAIMS.labels("taken_over" if self._now.was_silent else "given").inc()
             return True
         return False
 
@@ -252,6 +261,7 @@ class Dealer:
         lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)
         self._claimed = claimed._replace(lease=lease, run_id=run_id, rollback=rollback)
         if rollback:
+            metrics.ROLLBACKS.inc()
             log.error("store_rolled_back", extra={"table": self.table, "round": claimed.state.round})
 
     async def _answer_rollback(self) -> None:
@@ -521,6 +531,7 @@ class Dealer:
         self._clock.hear(await self._tables.finish_round(self.table, self._now.lease, change, finished))
         self._claimed = self._now._replace(state=change.state)
         self._sealed.set()
+        metrics.ROUNDS.labels("void" if state.is_void else "decided").inc()
         if not self._now.state.has_shoe:
             self._shoe = None
 

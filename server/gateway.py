@@ -25,6 +25,7 @@ from websockets.typing import Subprotocol
 from client_sdk.protocol.codec import CODECS
 from client_sdk.protocol.errors import CloseCode, ErrorCode
 from client_sdk.protocol.messages import REQUEST_BYTES_MAX
+from server import metrics
 from server.addresses import is_allowed_origin
 from server.connection import Connection, House
 from server.doors import Doors
@@ -169,6 +170,7 @@ class Gateway:
         connection = self._connections.get(listener.id)
         if connection is not None:
             self._house.doors.count(CloseCode.SLOW_READER.name)
+            metrics.SLOW_READERS.inc()
             log.info("slow_reader_closed", extra={"patron": listener.patron, "connection": listener.id})
             connection.cut()
 

@@ -16,7 +16,9 @@ from typing import Any, Final
 import msgpack
 
 from client_sdk.protocol.messages import Results, SeatTakenOver, Snapshot
+from server import metrics
 from server.feed import Feed, Listener
+from server.store import keys
 from server.store.bus import Envelope, Subscription
 from server.store.driver import Driver
 from server.store.errors import StoreError
@@ -252,8 +254,21 @@ class Hub:
 
     async def _take_event(self, feed: Feed, envelope: Envelope) -> None:
         is_strange = envelope.incarnation != feed.incarnation
-        if is_strange or (not feed.advance(envelope.seq, envelope.body) and envelope.seq > feed.seq):
+        if not is_strange and feed.advance(envelope.seq, envelope.body):
+            self._measure(envelope)
+        elif is_strange or envelope.seq > feed.seq:
             await self._repair(feed)
+
+    def _measure(self, envelope: Envelope) -> None:
+        """Note how long it was from an event's commit until it was written to its last socket here."""
+        now_ms = self._driver.now_ms(keys.bus_channel(envelope.table)) if envelope.at_ms else None
+        if now_ms is not None:
+            metrics.EVENT_LAG.observe(max(0, now_ms - envelope.at_ms) / 1000)
+
+    @property
+    def readers_behind(self) -> int:
+        """How many followers wait for a snapshot."""
+        return sum(len(feed.behind) for feed in self._feeds.values())
 
     def _tell_results(self, feed: Feed, body: bytes) -> None:
         """Hand each patron of a settled chunk its own results."""
@@ -306,6 +321,7 @@ class Hub:
     async def _repair(self, feed: Feed) -> None:
         """Catch up from the stream; where it does not lead on from here, everybody gets a snapshot. Raises
         `StoreError`."""
+        metrics.FEED_REPAIRS.inc()
         async with feed.repairing:
             for _ in range(LAG_PAGES_MAX):
                 page, told_seq = await self._tables.events_after(feed.table, feed.seq), feed.seq

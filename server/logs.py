@@ -1,6 +1,8 @@
-"""Logs: one event name a record, and its fields as `name=value`. Never a token, an unrevealed secret or a balance."""
+"""Logs: one event name a record, one record a line, as text or JSON. Never a token, a secret or a balance."""
 
+import json
 import logging
+from datetime import UTC, datetime
 from typing import Final
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
@@ -15,7 +17,7 @@ class EventFormatter(logging.Formatter):
         self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        fields = _fields(record)
         parts = [self.formatTime(record), record.levelname.lower(), record.name, record.getMessage()]
         parts += [f"{name}={_shown(value)}" for name, value in fields.items()]
         parts += [f"worker={self._worker}"] if self._worker else []
@@ -23,15 +25,36 @@ class EventFormatter(logging.Formatter):
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one JSON object: `at` (UTC), `level`, `logger`, `event`, its fields, `worker`, `error`."""
+
+    def __init__(self, worker: int = 0) -> None:
+        super().__init__()
+        self._worker = worker
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        told: dict[str, object] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
+        told["event"] = record.getMessage()
+        told |= {f"field_{name}" if name in told else name: value for name, value in _fields(record).items()}
+        told |= {"worker": self._worker} if self._worker else {}
+        told |= {"error": self.formatException(record.exc_info)} if record.exc_info else {}
+        return json.dumps(told, default=str)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    return {name: value for name, value in vars(record).items() if name not in _STANDARD}
+
+
 def _shown(value: object) -> str:
     text = str(value)
     return text if text.isascii() and text.isprintable() and " " not in text else repr(text)
 
 
-def configure(level: str, worker: int = 0) -> None:
+def configure(level: str, form: str = "text", worker: int = 0) -> None:
     """Send the service's records to stderr. The WebSocket library's are kept for what it can't handle itself."""
     handler = logging.StreamHandler()
-    handler.setFormatter(EventFormatter(worker))
+    handler.setFormatter(JsonFormatter(worker) if form == "json" else EventFormatter(worker))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("websockets").setLevel(logging.ERROR)
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a stranger's bad handshake is no event of ours

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Final
 
 from client_sdk.protocol.messages import TableRules
+from server.admin import State
 from server.auth import Admission, Guests
 from server.batcher import Batcher
 from server.cashier import Cashier
@@ -22,6 +23,7 @@ from server.clock import StoreClock
 from server.dealer import Dealer, Workplace
 from server.doors import Doors
 from server.gateway import Gateway
+from server.gauges import Gauges
 from server.hub import Hub
 from server.members import TokenHolders
 from server.open_files import fitted
@@ -71,7 +73,7 @@ class Node:
         self.statements = Statements(ledgers)
         self.doors = Doors(fitted(settings.doors))
         self.roster: Roster  # made last, since its dealers need all the rest
-        self.gateway = Gateway(self, lambda: self.roster.is_alive)
+        self.gateway = Gateway(self, lambda: self.state().is_ready)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())
         at = Workplace(
             node=self.node_id,
@@ -102,10 +104,19 @@ class Node:
             heard=self.clock.hear,
             came_back=lambda: self.hub.take_seats_back(self.node_id),
         )
+        self._gauges = Gauges(self.gateway, self.hub, self.roster, driver, self.doors)
         self._batchers: dict[str, Batcher] = {}
+        self._is_draining = False
 
     def __repr__(self) -> str:
         return f"<Node {self.node_id} {self.gateway!r} {self.hub!r} {self.roster!r}>"
+
+    def state(self) -> State:
+        """Say how this node is. One whose store is away is well, but no good to patrons for now."""
+        if self._is_draining:
+            return State(is_healthy=True, is_ready=False, words="draining")
+        words = "" if self.roster.is_alive else "the store takes no sign of life"
+        return State(is_healthy=True, is_ready=self.roster.is_alive, words=words)
 
     def batcher(self, table: str) -> Batcher:
         """Give the queue of acts of a table (asked for only by connections that follow it)."""
@@ -122,11 +133,12 @@ class Node:
         beside = [self._holders.watch(self.gateway.connections)] if self._holders else []
         settings = self.settings
         tls = server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
-        async with running(self.hub.run(), self.roster.run(), self.gateway.tend(), *beside):
+        async with running(self.hub.run(), self.roster.run(), self.gateway.tend(), self._gauges.run(), *beside):
             port = await self.gateway.open(settings.host, settings.port, shared=settings.worker > 0, tls=tls)
             try:
                 await opened(port)
                 await stop.wait()
+                self._is_draining = True
                 log.info("draining", extra={"node": self.node_id})
             finally:
                 self.gateway.stop_accepting()

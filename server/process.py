@@ -9,10 +9,12 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from tempfile import TemporaryDirectory
 from typing import Final
 
+from server.admin import State, admin
 from server.embedded import EmbeddedError, EmbeddedValkey
 from server.embedded.config import ending_with_us
 from server.gateway import check_address
@@ -98,7 +100,9 @@ async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: C
             opened(address)
             await _company(stack, settings, address)
 
-        await Node(settings, driver).run(stop, tell)
+        node = Node(settings, driver)
+        await stack.enter_async_context(_admin(settings, node.state))
+        await node.run(stop, tell)
 
 
 async def _run_workers(
@@ -106,8 +110,13 @@ async def _run_workers(
 ) -> None:
     # A store's URL may hold a password, and who may list processes reads their arguments: only our own is among them.
     place = ["--store", url] if settings.store == "embedded" else []
-    supervisor = Supervisor(settings.workers, [*arguments, *place, "--workers", "0", "--demo-bots", "0"])
+    supervisor = Supervisor(
+        settings.workers, [*arguments, *place, "--workers", "0", "--demo-bots", "0", "--admin", "off"]
+    )
     async with AsyncExitStack() as stack:
+        if settings.admin is not None:
+            supervisor.metrics_dir = stack.enter_context(TemporaryDirectory(prefix="punto-metrics-"))
+            await stack.enter_async_context(_admin(settings, supervisor.state, supervisor.metrics_dir))
         await supervisor.start()
         stack.push_async_callback(supervisor.stop)
         address = _address(settings, settings.port)
@@ -118,6 +127,16 @@ async def _run_workers(
         async with running(supervisor.run(), _replace_when_asked(supervisor, replacing)):
             await stop.wait()
             await supervisor.stop()
+
+
+@asynccontextmanager
+async def _admin(settings: Settings, state: Callable[[], State], workers_dir: str = "") -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(admin(settings.admin, state, workers_dir))
+        except OSError as error:
+            raise BadSetting(f"{error.strerror or error}", "admin") from None
+        yield
 
 
 async def _replace_when_asked(supervisor: Supervisor, asked: asyncio.Event) -> None:

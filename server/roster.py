@@ -83,6 +83,11 @@ class Roster:
         """Whether this node counts as alive: the store has taken a sign of life of it lately."""
         return monotonic() < self._alive_until_s
 
+    @property
+    def leases(self) -> int:
+        """How many tables are owned here now."""
+        return sum(dealer.is_owner for dealer, _ in self._dealers.values())
+
     def look(self) -> None:
         """Look into the register now instead of at the next beat: a node left."""
         self._asked_to_look.set()

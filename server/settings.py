@@ -205,6 +205,8 @@ class Settings:
     confirm_replicas: int = 0
     accept_unsafe_store: bool = False
     accept_other_settings: bool = False
+    admin: tuple[str, int] | None = None
+    log_format: str = "text"
     log_level: str = "info"
     told: Told = NOTHING_TOLD
 

@@ -13,8 +13,10 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from prometheus_client.multiprocess import mark_process_dead
 from setproctitle import setproctitle
 
+from server.admin import State
 from server.embedded.launch import end_with_parent
 
 log = logging.getLogger(__name__)
@@ -57,6 +59,8 @@ class Supervisor:
         self._serves = {number: asyncio.Event() for number in range(1, count + 1)}
         self._count = count
         self._is_stopping = False
+        self.metrics_dir = ""
+        """Where the workers keep their metrics, '' where nobody asks for them."""
         self._replacing = asyncio.Lock()
 
     async def start(self) -> None:
@@ -66,6 +70,13 @@ class Supervisor:
         except BaseException:
             await self.stop()
             raise
+
+    def state(self) -> State:
+        """Say how the workers are: ready where one serves, well where the supervisor sees to the rest."""
+        serving = sum(worker.returncode is None and self._serves[n].is_set() for n, worker in self._workers.items())
+        is_ready = serving > 0 and not self._is_stopping
+        words = "draining" if self._is_stopping else f"{serving} of {self._count} workers serve"
+        return State(is_healthy=True, is_ready=is_ready, words=words)
 
     async def run(self) -> None:
         """Start again whatever ends, until cancelled."""
@@ -93,6 +104,7 @@ class Supervisor:
             sys.executable,
             *("-m", "server.cli", *self._arguments, "--worker", str(number)),
             stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **({"PROMETHEUS_MULTIPROC_DIR": self.metrics_dir} if self.metrics_dir else {})},
             start_new_session=True,  # the terminal's Ctrl-C is for the supervisor, which then ends them in order
         )
         self._workers[number] = worker
@@ -114,6 +126,8 @@ class Supervisor:
         while True:
             started_s = loop.time()
             code = await self._workers[number].wait()
+            if self.metrics_dir:
+                mark_process_dead(self._workers[number].pid, self.metrics_dir)  # type: ignore[no-untyped-call]
             if self._is_stopping:
                 return
             log.warning("worker_died", extra={"worker": number, "code": code})

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     given = gather(flags_of(args), os.environ)
     settings = given.settings(args.worker)
     settings = replace(settings, shoes=_shoes(settings.stacked_shoe, given.origins["stacked_shoe"]), told=told(given))
-    logs.configure(settings.log_level, settings.worker)
+    logs.configure(settings.log_level, settings.log_format, settings.worker)
     if settings.worker:
         become_worker(settings.worker)
     asyncio.run(serve(settings, argv, lambda address: _say_open(settings, address)))

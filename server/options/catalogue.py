@@ -141,6 +141,10 @@ _OPTIONS: Final = (
     Option("renew_ms", _ms(50, 20_000), TIMES.renew_ms, "so often a quiet owner renews its lease"),
     Option("accept_unsafe_store", kinds.switch(), False, "run on a store whose settings could lose money"),
     Option("accept_other_settings", kinds.switch(), False, "run beside nodes with other settings, until they follow"),
+    Option(
+        "admin", kinds.address(may_be_off=True), None, "metrics and health, in a network of the operator's own (off)"
+    ),
+    Option("log_format", kinds.one_of("FORMAT", "text", "json"), "text", "one record a line: text, json"),
     Option("log_level", kinds.one_of("LEVEL", "debug", "info", "warning", "error"), "info", "least grave record"),
 )
 OPTIONS: Final = MappingProxyType({option.key: option for option in _OPTIONS})
@@ -177,6 +181,8 @@ def settings_of(values: Mapping[str, Any], worker: int = 0) -> Settings:
         confirm_replicas=values["confirm_replicas"],
         accept_unsafe_store=values["accept_unsafe_store"],
         accept_other_settings=values["accept_other_settings"],
+        admin=values["admin"],
+        log_format=values["log_format"],
         log_level=values["log_level"],
     )
 

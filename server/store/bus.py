@@ -1,7 +1,8 @@
 """The fast road: what a table's scripts publish, as envelopes. The stream in `tables.events_after` is the truth.
 
-An envelope is MessagePack [kind, incarnation, seq, body]. Rubbish on a channel is dropped with a warning; it never ends
-the listening. A broken subscription raises `StoreAway` to whoever listens, who then subscribes again and repairs.
+An envelope is MessagePack [kind, incarnation, seq, body, at_ms]. Rubbish on a channel is dropped with a warning; it
+never ends the listening. A broken subscription raises `StoreAway` to whoever listens, who then subscribes again and
+repairs.
 """
 
 import asyncio
@@ -26,13 +27,15 @@ ENVELOPES_WAITING_MAX: Final = 10_000
 
 class Envelope(NamedTuple):
     """One publication of a table. `body` is the event's bytes, or what the kind says in `lua/`. Kind `nodes` is about
-    no table: the register of nodes has changed."""
+    no table: the register of nodes has changed. `at_ms` is when it was committed, on the clock of the table's store (0:
+    not told)."""
 
     table: str
     kind: str
     incarnation: str
     seq: int
     body: bytes
+    at_ms: int = 0
 
 
 class Subscription:
@@ -148,6 +151,8 @@ def _read(table: str, payload: bytes) -> Envelope | None:
         match msgpack.unpackb(payload, raw=True):
             case [bytes(kind), bytes(incarnation), int(seq), bytes(body)]:
                 return Envelope(table, kind.decode(), incarnation.decode(), seq, body)
+            case [bytes(kind), bytes(incarnation), int(seq), bytes(body), int(at_ms)]:
+                return Envelope(table, kind.decode(), incarnation.decode(), seq, body, at_ms)
     except (ValueError, TypeError, msgpack.UnpackException):
         pass
     log.warning("rubbish_on_bus", extra={"table": table, "bytes": len(payload)})

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from time import monotonic, time
 from typing import Any, Final, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -30,6 +31,8 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
+from server.clock import StoreClock
+from server.metrics import STORE_FAILURES, STORE_SECONDS
 from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key
 from server.store.shards import open_shards
@@ -90,6 +93,7 @@ class Driver:
         self._is_known = not url.startswith("redis+cluster")  # who holds what must be asked before the first call
         self._is_stale = False
         self._looking = asyncio.Lock()
+        self._clocks: WeakKeyDictionary[Redis, StoreClock] = WeakKeyDictionary()
         self.places_seen = 0
         """Grows whenever a server was lost or named another one: what lay on it may lie elsewhere now."""
 
@@ -126,7 +130,7 @@ class Driver:
 
     async def call(self, name: str, key: str, *rest: Word) -> Any:
         """Run one command on the server of its key. Raises `StoreAway` or `StoreRefused`."""
-        async with self._translated():
+        async with self._translated(), timed(name):
             return await self._send(key, (name, key, *rest), confirmed=False)
 
     async def call_unkeyed(self, key: str, *command: Word) -> Any:
@@ -150,12 +154,32 @@ class Driver:
         the store does.
         """
         operands = (len(keys), *keys, *args)
-        async with self._translated():
+        async with self._translated(), timed(script.name):
             try:
                 answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), confirmed=script.moves_money)
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
                 answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
+        self._hear(keys[0], answer)
         return _checked(answer)
+
+    def _hear(self, key: str, answer: Answer) -> None:
+        """Set the clock of a key's server by an answer; every script's second word is its time."""
+        if len(answer) > 1 and isinstance(answer[1], int):
+            client = self._shards.client_of(key)
+            self._clocks.setdefault(client, StoreClock()).hear(answer[1])
+
+    def now_ms(self, key: str) -> int | None:
+        """Tell the time of the server that holds `key`, as it was heard; None before anything was."""
+        try:
+            clock = self._clocks.get(self._shards.client_of(key))
+        except StoreAway:
+            return None
+        return clock.now_ms() if clock is not None else None
+
+    def clock_offsets_ms(self) -> dict[str, float]:
+        """Compare the servers' clocks with this machine's, by the name of each server."""
+        wall_ms = time() * 1000
+        return {_name(client): clock.now_ms() - wall_ms for client, clock in list(self._clocks.items())}
 
     async def each(self, *command: Word) -> AsyncIterator[Any]:
         """Run a command without a key on every server that holds keys. Raises `StoreAway` or `StoreRefused`."""
@@ -285,6 +309,25 @@ class Driver:
         except StoreAway:
             self.look_again()
             raise
+
+
+@asynccontextmanager
+async def timed(verb: str) -> AsyncIterator[None]:
+    """Measure a call of the store, and count it where it fails."""
+    started_s = monotonic()
+    try:
+        yield
+    except Exception as error:
+        STORE_FAILURES.labels(verb, type(error).__name__).inc()
+        raise
+    STORE_SECONDS.labels(verb).observe(monotonic() - started_s)
+
+
+def _name(client: Redis) -> str:
+    """Name a server without its credentials."""
+    told: dict[str, Any] = client.get_connection_kwargs()  # type: ignore[no-untyped-call]
+    host, port, path = told.get("host", "primary"), told.get("port", ""), told.get("path")
+    return str(path) if path else f"{host}:{port}".rstrip(":")
 
 
 @asynccontextmanager

@@ -85,7 +85,8 @@ class Lease(NamedTuple):
 
 class Claimed(NamedTuple):
     """A table as its new owner found it. `run_id` is that of the store's run in which the table was last written by an
-    owner; `rollback` says that lost writes were noticed and are still to be answered."""
+    owner; `rollback` says that lost writes were noticed and are still to be answered; `was_silent` that the owner
+    before did not give it back."""
 
     lease: Lease
     now_ms: int
@@ -93,6 +94,7 @@ class Claimed(NamedTuple):
     rules: TableRules
     run_id: str
     rollback: bool
+    was_silent: bool = False
 
 
 class Pulse(NamedTuple):
@@ -280,7 +282,7 @@ class Tables:
         """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE,
         NEWER_SCHEMA."""
         answer = await self._run("claim", table, node, lease_ms, SCHEMA)
-        _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, run_id, rollback = answer
+        _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, run_id, rollback, was_silent = answer
         return Claimed(
             Lease(node, epoch, incarnation.decode(), lease_ms),
             now_ms,
@@ -288,6 +290,7 @@ class Tables:
             unpack_rules(rules),
             run_id.decode(),
             bool(rollback),
+            bool(was_silent),
         )
 
     async def release(self, table: str, lease: Lease) -> None:

@@ -28,7 +28,7 @@ end
 
 -- kind: event (numbered, the same for all) | results | seat | crowd | alive | nudge
 local function publish(kind, incarnation, seq, body)
-  redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body }))
+  redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body, now_ms }))
 end
 
 -- Enters a movement of money into the table's ledger, under the next number. The entry's bytes are what is sealed, so a

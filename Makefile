@@ -18,7 +18,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test chaos bots clean FORCE
+.PHONY: help install run test chaos stats bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -40,6 +40,9 @@ test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests, ST
 
 chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (ARGS="--short", "--seed N", "--list")
 	@exec .venv/bin/python -m tests.chaos $(ARGS)
+
+stats: $(STAMP) ## a million shuffles and rounds of each deck count against the exact odds (ARGS="--rounds N", "--seed TEXT")
+	@exec .venv/bin/python -m tests.stats $(ARGS)
 
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from client_sdk.bots import command as bots
-from client_sdk.commands import deal, odds, roads, shoe, simulate, verify
+from client_sdk.commands import deal, odds, replay, roads, shoe, simulate, verify
 from client_sdk.commands.arguments import BadArgument, Subparsers
 from client_sdk.game.errors import GameError
 
@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "odds": odds,
     "simulate": simulate,
     "roads": roads,
+    "replay": replay,
     "shoe": shoe,
     "verify": verify,
     "bots": bots,

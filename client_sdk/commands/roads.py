@@ -30,10 +30,11 @@ _NAMES_ELSEWHERE: Final = {
 }
 _SIDE_LETTERS: Final = {Side.PLAYER: "P", Side.BANKER: "B"}
 
-_RED, _GREEN, _BLUE = "31", "32", "34"
+# The bright ones: the plain blue can hardly be read on black.
+_RED, _GREEN, _BLUE, _DIM, _BOLD = "91", "32", "94", "2", "1"
 _NO_COLOURS: Final[Mapping[str, str]] = {}
-_OUTCOME_COLOURS: Final = {"B": _RED, "P": _BLUE, "T": _GREEN}
-_DERIVED_COLOURS: Final = {"R": _RED, "B": _BLUE}
+_OUTCOME_COLOURS: Final = {"B": _RED, "P": _BLUE, "T": _GREEN, EMPTY: _DIM}
+_DERIVED_COLOURS: Final = {"R": _RED, "B": _BLUE, EMPTY: _DIM}
 
 _CELL_CHARS: Final = 2
 _TIES_SHOWN_MAX: Final = 9
@@ -69,7 +70,9 @@ def _as_json(roads: Roads) -> dict[str, object]:
         "bead_plate": roads.bead_plate,
         "big_road": {
             "grid": roads.big_road.grid,
+            "logicalColumns": roads.runs,
             "cells": [_cell_as_json(cell) for cell in roads.cells],
+            "leadingTiesBeforeAnyDecision": roads.tie_only_marker,
             "tieOnlyMarker": roads.tie_only_marker,
         },
         **{road.value: _derived_as_json(roads.derived(road)) for road in DerivedRoad},
@@ -95,17 +98,20 @@ def _as_text(roads: Roads, is_terminal: bool) -> Iterator[str]:
     columns = max(_COLUMNS_MIN, shutil.get_terminal_size().columns // _CELL_CHARS) if is_terminal else sys.maxsize
     outcome_colours = _OUTCOME_COLOURS if is_coloured else _NO_COLOURS
     derived_colours = _DERIVED_COLOURS if is_coloured else _NO_COLOURS
-    yield "bead plate"
     width = len(roads.bead_plate[0])
+    yield _painted("bead plate", _BOLD, is_coloured)
     yield from _drawn(clip(roads.bead_plate, window(width, columns, width)), outcome_colours)
-    yield "big road (a number counts the ties on its cell)"
+    yield ""
+    yield _painted("big road", _BOLD, is_coloured) + " (a number counts the ties on its cell)"
     yield from _big_road_as_text(roads, columns, outcome_colours)
     for road in DerivedRoad:
         layout = roads.derived(road)
-        yield _title(road)
+        yield ""
+        yield _painted(_title(road), _BOLD, is_coloured)
         yield from _drawn(clip(layout.grid, _shown(layout, columns)), derived_colours)
+    yield ""
     for side, marks in roads.next.items():
-        told = (f"{_title(road)} {_painted(mark or EMPTY, derived_colours)}" for road, mark in marks.items())
+        told = (f"{_title(road)} {_marked(mark or EMPTY, derived_colours)}" for road, mark in marks.items())
         yield f"next, if {side}: {', '.join(told)}"
     counts = roads.statistics
     yield f"{counts.rounds} rounds: player {counts.player}, banker {counts.banker}, tie {counts.tie}"
@@ -132,21 +138,24 @@ def _drawn(grid: Grid, colours: Mapping[str, str], ties: Mapping[tuple[int, int]
         return
     for number, row in enumerate(grid):
         cells = (
-            _painted(letter, colours) + _ties_as_text(counts.get((column, number), 0))
+            _marked(letter, colours) + _ties_as_text(counts.get((column, number), 0), colours)
             for column, letter in enumerate(row)
         )
         yield "".join(cells).rstrip()
 
 
-def _painted(letter: str, colours: Mapping[str, str]) -> str:
-    colour = colours.get(letter)
-    return letter if colour is None else f"\x1b[{colour}m{letter}\x1b[0m"
+def _marked(letter: str, colours: Mapping[str, str]) -> str:
+    return _painted(letter, colours.get(letter, ""), letter in colours)
 
 
-def _ties_as_text(ties: int) -> str:
+def _ties_as_text(ties: int, colours: Mapping[str, str]) -> str:
     if ties == 0:
         return " "
-    return str(ties) if ties <= _TIES_SHOWN_MAX else "+"
+    return _painted(str(ties) if ties <= _TIES_SHOWN_MAX else "+", _GREEN, bool(colours))
+
+
+def _painted(text: str, colour: str, is_coloured: bool) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m" if is_coloured else text
 
 
 def _title(road: DerivedRoad) -> str:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from client_sdk import connect
+from client_sdk import cli, connect
 from client_sdk.exceptions import UnknownTable
 from client_sdk.game.cards import Card
 from client_sdk.game.replay import replay_round
@@ -48,8 +48,10 @@ async def pages_of(client: RawClient, table: str, limit: int) -> list[Message]:
             return found
 
 
-async def test_every_round_of_every_table_is_told_again(arrive, brisk_url: str) -> None:
-    """By whoever asks, seated or not; replayed card by card each gives its outcome again."""
+async def test_every_round_of_every_table_is_told_again(
+    arrive, brisk_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whoever asks, seated or not; replayed card by card each gives its outcome again, also by `punto replay`."""
     players = [await arrive(brisk_url, f"Player {table}") for table in TABLES]
     for client, table in zip(players, TABLES, strict=True):
         await client.join(table, 10_000)
@@ -70,6 +72,10 @@ async def test_every_round_of_every_table_is_told_again(arrive, brisk_url: str) 
             played = plain_rules.play([card for card, _ in in_deal_order(finished)])
             assert (played.player, played.banker) == (finished["player"], finished["banker"])
             assert played.outcome == finished["outcome"]
+        words = ["replay", "--url", brisk_url, "--table", table, "--last", str(len(history))]
+        assert await asyncio.to_thread(cli.main, words) == 0
+        out, err = capsys.readouterr()
+        assert (out.count("  outcome "), err) == (len(history), "")
 
 
 def in_deal_order(finished: Message) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,8 +51,7 @@ def test_known_shoes(punto: Punto, vector: Any) -> None:
     assert told["bead_plate"] == vector["beadPlate"]
     assert told["big_road"]["grid"] == vector["bigRoad"]["grid"]
     without_pairs = [[*cell[:5], 0, 0] for cell in vector["bigRoad"]["cells"]]  # letters tell no pairs
-    assert told["big_road"]["cells"] == without_pairs
-    assert told["big_road"]["tieOnlyMarker"] == vector["bigRoad"]["tieOnlyMarker"]
+    assert told["big_road"] == vector["bigRoad"] | {"cells": without_pairs}
     for name, elsewhere in _ROADS.items():
         assert told[name] == vector[elsewhere]
     assert told["next"] == vector["next"]
@@ -98,6 +98,7 @@ def test_a_drawing_for_people(punto: Punto) -> None:
         "P",
         "P",
         "B",
+        "",
         "big road (a number counts the ties on its cell)",
         "B P B",
         "B1P .",
@@ -105,6 +106,7 @@ def test_a_drawing_for_people(punto: Punto) -> None:
         ". . .",
         ". . .",
         ". . .",
+        "",
         "big eye boy",
         "R",
         "R",
@@ -112,10 +114,13 @@ def test_a_drawing_for_people(punto: Punto) -> None:
         ".",
         ".",
         ".",
+        "",
         "small road",
         "nothing yet",
+        "",
         "cockroach pig",
         "nothing yet",
+        "",
         "next, if banker: big eye boy R, small road R, cockroach pig .",
         "next, if player: big eye boy B, small road B, cockroach pig .",
         "6 rounds: player 2, banker 3, tie 1",
@@ -124,9 +129,9 @@ def test_a_drawing_for_people(punto: Punto) -> None:
 
 def test_bl_031_ties_before_the_first_decision_are_shown(punto: Punto) -> None:
     """BL-031: the big road shows how many, in its first cell; the cell that comes takes them over."""
-    assert punto("TTT")[1].splitlines()[8:10] == ["T3", "."]
-    assert punto("T" * 12)[1].splitlines()[8] == "T+"
-    assert punto("TTTB")[1].splitlines()[8] == "B3"
+    assert punto("TTT")[1].splitlines()[9:11] == ["T3", "."]
+    assert punto("T" * 12)[1].splitlines()[9] == "T+"
+    assert punto("TTTB")[1].splitlines()[9] == "B3"
 
 
 def test_a_pipe_gets_it_plain() -> None:
@@ -140,13 +145,12 @@ def test_a_pipe_gets_it_plain() -> None:
 def test_bl_027_a_terminal_gets_colour_and_the_end_of_each_road(settings: dict[str, str], coloured: bool) -> None:
     """BL-027: a road wider than the terminal shows its last columns."""
     drawn = on_terminal("BP" * 60 + "BBB", {"TERM": "xterm", "COLUMNS": "40", **settings})
-    assert ("\x1b[31mB\x1b[0m" in drawn) is coloured
-    plain = drawn
-    for code in ("\x1b[31m", "\x1b[32m", "\x1b[34m", "\x1b[0m"):
-        plain = plain.replace(code, "")
+    assert ("\x1b[91mB\x1b[0m" in drawn) is coloured
+    plain = re.sub(r"\x1b\[\d+m", "", drawn)
+    assert ("\x1b" in drawn) is coloured
     lines = plain.splitlines()
     assert max(len(line) for line in lines if line[:2] in ("B ", "P ", ". ")) <= 40
-    big_road = lines[8:14]
+    big_road = lines[9:15]
     assert big_road[0] == " ".join("PB" * 10)
     assert big_road[2].endswith(". B")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from client_sdk.cli import COMMANDS
 from client_sdk.game.variants import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,10 @@ def test_the_options_are_those_of_serve() -> None:
         found = re.search(r"\(([\w.:]+)\)\s*$", listed[option.split()[0]])
         if found:
             assert default.strip("`") == found[1], option
+
+
+def test_every_command_of_punto_is_told() -> None:
+    assert list(rows("`punto`")) == list(COMMANDS)
 
 
 def test_the_example_uses_what_the_sdk_has() -> None:

@@ -26,10 +26,13 @@ from client_sdk.protocol.messages import (
     History,
     HistoryPage,
     Join,
+    Limits,
+    LimitsNow,
     ListTables,
     PlayedRound,
     Rounds,
     RoundsPage,
+    SetLimits,
     Statement,
     StatementLine,
     StatementPage,
@@ -195,6 +198,34 @@ class Client:
             return await self._session.desk.ask(request, RoundsPage)
 
         return Pages(ask, lambda page: page.rounds, self._session.settings.pages_max)
+
+    async def limits(self) -> LimitsNow:
+        """Ask for the patron's own limits, and how much of them is used."""
+        return await self._session.desk.ask(Limits(request_id=fresh_request_id()), LimitsNow)
+
+    async def set_limits(
+        self,
+        *,
+        stake_per_day: int | None = None,
+        loss_per_day: int | None = None,
+        session_ms: int | None = None,
+        reminder_ms: int | None = None,
+        exclude_ms: int | None = None,
+    ) -> LimitsNow:
+        """Change the patron's own limits at every table: None leaves one as it is, 0 takes it away.
+
+        What is stricter holds at once, what is looser after the house's time to think it over. An exclusion is never
+        shortened. `on_notice` of `connect` gets the reminders.
+        """
+        request = SetLimits(
+            request_id=fresh_request_id(),
+            stake_per_day=stake_per_day,
+            loss_per_day=loss_per_day,
+            session_ms=session_ms,
+            reminder_ms=reminder_ms,
+            exclude_ms=exclude_ms,
+        )
+        return await self._session.desk.ask(request, LimitsNow)
 
     async def ping(self, table: str | None = None) -> ClockSample:
         """Measure the way to the server and back; with a followed table its clock gets better by it."""

@@ -7,11 +7,11 @@
      │   │    RequestReused
      │   ├─ TableRefused                20xx: the table or the seat does not allow it
      │   │    UnknownTable, NotWatching, NotSeated, SeatTakenOver, TableFull,
-     │   │    InsufficientWallet, TooManyTables, TableClosed
+     │   │    InsufficientWallet, TooManyTables, TableClosed, Excluded
      │   ├─ ActRefused                  21xx: the rules refuse the act
      │   │    RoundOver, BettingClosed, TooManyActs, SpotForbidden, ChipUnknown, SpotsConflict, AboveMaximum,
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
-     │   │    TableMaximum
+     │   │    TableMaximum, StakeLimit, LossLimit, SessionOver
      │   ├─ IdentityRefused             3xxx: who you are
      │   │    TokenRefused, NameRefused, TokenExpired, TokenRevoked, RoleForbids, OriginRefused
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
@@ -212,6 +212,30 @@ class TableClosed(TableRefused):
     """The house lets nobody sit down there: the table is closed, or closes when the last seat is free."""
 
     CODE = ErrorCode.TABLE_CLOSED
+
+
+class Excluded(TableRefused):
+    """The patron, or the house, has excluded the patron from play for now."""
+
+    CODE = ErrorCode.EXCLUDED
+
+
+class StakeLimit(ActRefused):
+    """The patron's limit on stakes in a day would be passed."""
+
+    CODE = ErrorCode.STAKE_LIMIT
+
+
+class LossLimit(ActRefused):
+    """The patron's limit on losses in a day could be passed."""
+
+    CODE = ErrorCode.LOSS_LIMIT
+
+
+class SessionOver(ActRefused):
+    """The time that the patron wanted to play is over, and the break behind it is not."""
+
+    CODE = ErrorCode.SESSION_OVER
 
 
 class RoundOver(ActRefused):

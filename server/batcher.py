@@ -2,19 +2,30 @@
 
 Latency when quiet, throughput when busy. Each act gets its own answer, in the order of arrival. The queue of a table is
 bounded; past it an act is told BUSY at once.
+
+A bet of a patron with limits of the own may need more than its table was granted (`patron_limits.py`): then it and all
+that its patron sends behind it are held until the grant is there, and go first, in their order.
 """
 
 import asyncio
 import logging
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
 
-from server.store.errors import StoreAway, StoreError
-from server.store.tables import ActAnswer, ActLine, Tables
+from server.store.errors import Refused, StoreAway, StoreError
+from server.store.tables import ActAnswer, ActLine, Need, Tables
 
 log = logging.getLogger(__name__)
 ACTS_WAITING_MAX: Final = 20_000
 ACTS_A_CALL_MAX: Final = 128
 """One call decides so many acts in well under a millisecond or two, so other tables' scripts are not held up."""
+
+
+GRANTS_MAX: Final = 16
+"""So often a bet is sent again behind a grant; what is needed can change meanwhile, but not for ever."""
+Pending: TypeAlias = tuple[ActLine, "asyncio.Future[ActAnswer]"]
+Obtain = Callable[[str, str, Need], Awaitable[None]]
+"""Gets a patron at a table what is needed. Raises `StoreError`."""
 
 
 class Busy(StoreError):
@@ -24,21 +35,31 @@ class Busy(StoreError):
 class Batcher:
     """The queue of acts of one table on this node."""
 
-    def __init__(self, table: str, tables: Tables) -> None:
+    def __init__(self, table: str, tables: Tables, obtain: Obtain) -> None:
         self._table = table
         self._tables = tables
-        self._waiting: list[tuple[ActLine, asyncio.Future[ActAnswer]]] = []
+        self._obtain = obtain
+        self._waiting: list[Pending] = []
+        self._held: dict[str, list[Pending]] = {}
+        self._grants: dict[str, int] = {}
         self._task: asyncio.Task[None] | None = None
+        self._obtaining: set[asyncio.Task[None]] = set()
 
     def submit(self, line: ActLine) -> asyncio.Future[ActAnswer]:
         """Queue an act; the future gives its answer or a `StoreError`. Raises `Busy`."""
         if len(self._waiting) >= ACTS_WAITING_MAX:
             raise Busy
         future: asyncio.Future[ActAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((line, future))
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work(), name=f"acts {self._table}")
+        if line.patron in self._held:  # bounded by the acts that a connection may have under way
+            self._held[line.patron].append((line, future))
+        else:
+            self._waiting.append((line, future))
+            self._begin()
         return future
+
+    def _begin(self) -> None:
+        if self._waiting and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._work(), name=f"acts {self._table}")
 
     async def _work(self) -> None:
         while self._waiting:
@@ -55,17 +76,60 @@ class Batcher:
                 log.exception("acts_failed", extra={"table": self._table})
                 _fail(batch, StoreError("the acts could not be decided"))
             else:
-                for (_, future), answer in zip(batch, answers, strict=True):
-                    if not future.done():
-                        future.set_result(answer)
+                self._take_answers(batch, answers)
+
+    def _take_answers(self, batch: list[Pending], answers: list[ActAnswer]) -> None:
+        needs: dict[str, Need] = {}
+        for pending, answer in zip(batch, answers, strict=True):
+            (line, future), need = pending, answer.need
+            if need is not None:
+                self._held.setdefault(line.patron, []).append(pending)
+                needs.setdefault(line.patron, need)
+            else:
+                self._grants.pop(line.patron, None)
+                if not future.done():
+                    future.set_result(answer)
+        if needs:
+            for pending in self._waiting:
+                if pending[0].patron in needs:
+                    self._held[pending[0].patron].append(pending)
+            self._waiting = [pending for pending in self._waiting if pending[0].patron not in needs]
+        for patron, need in needs.items():
+            task = asyncio.create_task(self._go_on(patron, need), name=f"allowance {self._table}")
+            self._obtaining.add(task)
+            task.add_done_callback(self._obtaining.discard)
+
+    async def _go_on(self, patron: str, need: Need) -> None:
+        """Get a patron what is needed, then send what was held; where it can't be had, its bet is told why."""
+        failure: StoreError | None = None
+        self._grants[patron] = self._grants.get(patron, 0) + 1
+        try:
+            if self._grants[patron] > GRANTS_MAX:
+                raise Refused("BUSY")
+            await self._obtain(patron, self._table, need)
+        except StoreError as error:
+            failure = error
+        except asyncio.CancelledError:
+            failure = StoreAway("stopped")
+            raise
+        except Exception:
+            log.exception("allowance_failed", extra={"table": self._table, "patron": patron})
+            failure = StoreError("what the patron may bet could not be found out")
+        finally:
+            held = self._held.pop(patron)
+            if failure is not None:
+                self._grants.pop(patron, None)
+                _fail(held[:1], failure)
+            self._waiting = [*held[failure is not None :], *self._waiting]
+            self._begin()
 
     async def close(self) -> None:
-        """Wait for the call under way."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        """Wait for what is under way."""
+        while tasks := {task for task in (self._task, *self._obtaining) if task is not None and not task.done()}:
+            await asyncio.wait(tasks)
 
 
-def _fail(batch: list[tuple[ActLine, asyncio.Future[ActAnswer]]], error: StoreError) -> None:
+def _fail(batch: list[Pending], error: StoreError) -> None:
     for _, future in batch:
         if not future.done():
             future.set_exception(error)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from server.commands import audit, ledger, serve, settings, tables, token, wallet
+from server.commands import audit, ledger, limits, serve, settings, tables, token, wallet
 from server.embedded import EmbeddedError
 from server.options.catalogue import OPTIONS
 from server.options.sources import suggestion
@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "settings": settings,
     "audit": audit,
     "ledger": ledger,
+    "limits": limits,
     "tables": tables,
     "token": token,
     "wallet": wallet,

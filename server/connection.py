@@ -27,6 +27,9 @@ from client_sdk.protocol.messages import (
     Join,
     Leave,
     Left,
+    Limits,
+    LimitsNow,
+    LimitValues,
     ListTables,
     Ping,
     Place,
@@ -37,6 +40,7 @@ from client_sdk.protocol.messages import (
     Reply,
     Rounds,
     RoundsPage,
+    SetLimits,
     Statement,
     StatementPage,
     TablesPage,
@@ -58,7 +62,10 @@ from server.expiry import Expiry
 from server.hub import Hub
 from server.metrics import count_answer
 from server.outlet import Outlet
+from server.patron_limits import PatronLimits
+from server.reminders import Reminders
 from server.statements import Statements
+from server.store import limits as book
 from server.store.errors import Refused, StoreAway, StoreError, StoreRefused, Unconfirmed
 from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
 
@@ -87,6 +94,8 @@ class House(Protocol):
     hub: Hub
     clock: StoreClock
     doors: Doors
+    limits: PatronLimits
+    reminders: Reminders
 
     def batcher(self, table: str) -> Batcher:
         """Give the queue of acts of a table."""
@@ -138,6 +147,7 @@ class Connection:
             pass
         finally:
             self._expiry.cancel()
+            self._house.reminders.forget(self)
             for table in self._followed | self._asked_for_seat:
                 self._let_go(table)
 
@@ -241,7 +251,9 @@ class Connection:
                 return error_reply(request.request_id, ErrorCode.HELLO_FIRST)
             case Refresh():
                 return await self._refresh(request, self.identity)
-            case Join() | Leave() | Statement() | History() if self.identity.role is not Role.PATRON:
+            case Join() | Leave() | Statement() | History() | Limits() | SetLimits() if (
+                self.identity.role is not Role.PATRON
+            ):
                 return error_reply(request.request_id, ErrorCode.ROLE_FORBIDS)
             case ListTables():
                 return await self._list_tables(request)
@@ -259,6 +271,8 @@ class Connection:
                 return await self._history(request)
             case Rounds():
                 return await self._rounds(request)
+            case Limits() | SetLimits():
+                return await self._limits(request)
             case Ping():
                 return await self._ping(request)
             case _:
@@ -283,6 +297,8 @@ class Connection:
         # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
         self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
         self._keep_until(identity.expires_at_ms)
+        if has_wallet_of_before:
+            await self._remember_limits()
         log.debug("hello", extra={"patron": identity.patron, "connection": self.id, "client": repr(request.client)})
         return Welcome(
             request_id=request.request_id,
@@ -342,6 +358,8 @@ class Connection:
         if self._is_full_of_tables(request.table):
             return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
         await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
+        if request.buy_in and await self._house.limits.is_excluded(self.patron):
+            return error_reply(request.request_id, ErrorCode.EXCLUDED)
         who = self.identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
@@ -350,6 +368,7 @@ class Connection:
         if not seated.is_seated:
             return error_reply(request.request_id, ErrorCode.TABLE_FULL)
         self._followed.add(request.table)
+        await self._house.limits.impose(self.patron, request.table)  # after the chips, before any bet with them
         wallet = await self._house.cashier.balance(self.patron)
         await self._follow(request, is_seated=True, wallet=wallet)
         return None
@@ -396,6 +415,25 @@ class Connection:
         found = await self._house.tables.rounds_before(request.table, before, request.limit + 1)
         rounds, more = found[: request.limit], len(found) > request.limit
         return RoundsPage(request_id=request.request_id, table=request.table, rounds=rounds, more=more)
+
+    async def _remember_limits(self) -> None:
+        """Find out at the hello whether the patron wants to be reminded of the time."""
+        self._house.reminders.set(self, (await self._house.limits.peek(self.patron)).reminder_ms)
+
+    async def _limits(self, request: Limits | SetLimits) -> Reply:
+        if isinstance(request, Limits):
+            now = await self._house.limits.read(self.patron)
+        else:
+            until_ms = None
+            if request.exclude_ms:
+                until_ms = (await self._house.limits.peek(self.patron)).now_ms + request.exclude_ms
+            wanted = book.Wanted(
+                request.stake_per_day, request.loss_per_day, request.session_ms, request.reminder_ms, until_ms
+            )
+            now = await self._house.limits.set(self.patron, "own", wanted)
+            if request.reminder_ms is not None:
+                self._house.reminders.set(self, now.reminder_ms)
+        return _limits_now(request.request_id, now)
 
     async def _ping(self, request: Ping) -> Reply:
         if request.table is not None:
@@ -451,6 +489,29 @@ def error_reply(request_id: str | None, code: ErrorCode, field: str | None = Non
     return Error(
         request_id=request_id, code=code, name=code.name, message=code.text, retry=code.is_retryable, field=field
     )
+
+
+def _limits_now(request_id: str, now: book.Limits) -> LimitsNow:
+    is_excluded, is_in_session = now.now_ms < now.excluded_until_ms, now.now_ms < now.session_until_ms < book.WITHOUT
+    return LimitsNow(
+        request_id=request_id,
+        own=_limit_values(now.own),
+        house=_limit_values(now.house),
+        next=_limit_values(now.next) if now.next is not None else None,
+        next_at_ms=now.next_at_ms,
+        reminder_ms=now.reminder_ms or None,
+        excluded_until_ms=now.excluded_until_ms if is_excluded else None,
+        session_at_ms=now.session_at_ms if is_in_session else None,
+        session_until_ms=now.session_until_ms if is_in_session else None,
+        staked=now.staked,
+        lost=now.lost,
+        day_ends_at_ms=now.day_ends_at_ms,
+        at_ms=now.now_ms,
+    )
+
+
+def _limit_values(values: book.Values) -> LimitValues:
+    return LimitValues(stake_per_day=values.stake, loss_per_day=values.loss, session_ms=values.session_ms)
 
 
 def _error_of(request_id: str, error: Exception) -> Error:

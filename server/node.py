@@ -27,12 +27,15 @@ from server.gauges import Gauges
 from server.hub import Hub
 from server.members import TokenHolders
 from server.open_files import fitted
+from server.patron_limits import PatronLimits
+from server.reminders import Reminders
 from server.roster import Roster
 from server.running import running
 from server.settings import Settings
 from server.statements import Statements
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
+from server.store.limits import LimitBook
 from server.store.nodes import SILENT_MS, Nodes, SettingsDiffer
 from server.store.operating import Operating
 from server.store.revocations import Revocations
@@ -71,6 +74,11 @@ class Node:
         self._nodes = nodes = Nodes(driver)
         ledgers = Ledgers(driver)
         self.statements = Statements(ledgers)
+        pause = settings.play_breaks
+        self.limits = PatronLimits(
+            LimitBook(driver), ledgers, loosen_ms=pause.limit_loosen_ms, break_ms=pause.session_break_ms
+        )
+        self.reminders = Reminders(self.limits)
         self.doors = Doors(fitted(settings.doors))
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.state().is_ready)
@@ -121,7 +129,7 @@ class Node:
     def batcher(self, table: str) -> Batcher:
         """Give the queue of acts of a table (asked for only by connections that follow it)."""
         if table not in self._batchers:
-            self._batchers[table] = Batcher(table, self.tables)
+            self._batchers[table] = Batcher(table, self.tables, self.limits.obtain)
         return self._batchers[table]
 
     async def run(self, stop: asyncio.Event, opened: Callable[[int], Awaitable[None]]) -> None:
@@ -133,7 +141,8 @@ class Node:
         beside = [self._holders.watch(self.gateway.connections)] if self._holders else []
         settings = self.settings
         tls = server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
-        async with running(self.hub.run(), self.roster.run(), self.gateway.tend(), self._gauges.run(), *beside):
+        beside += [self.gateway.tend(), self.reminders.run(), self._gauges.run()]
+        async with running(self.hub.run(), self.roster.run(), *beside):
             port = await self.gateway.open(settings.host, settings.port, shared=settings.worker > 0, tls=tls)
             try:
                 await opened(port)

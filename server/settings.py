@@ -152,6 +152,14 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayBreaks:
+    """How patrons' own limits work in time, ms."""
+
+    limit_loosen_ms: int = 86_400_000
+    session_break_ms: int = 900_000
+
+
+@dataclass(frozen=True, slots=True)
 class DoorLimits:
     """Who may connect, how long it may take, and how much one address, one patron and the whole node may have.
 
@@ -193,6 +201,7 @@ class Settings:
     stakes: Stakes = field(default_factory=Stakes)
     times: Times = field(default_factory=Times)
     doors: DoorLimits = field(default_factory=DoorLimits)
+    play_breaks: PlayBreaks = field(default_factory=PlayBreaks)
     tls_cert: Path | None = None
     tls_key: Path | None = None
     cut_card: int = CUT_CARD_DEFAULT

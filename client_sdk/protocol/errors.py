@@ -40,6 +40,7 @@ class ErrorCode(IntEnum):
     INSUFFICIENT_WALLET = 2006, "your wallet does not hold that much"
     TOO_MANY_TABLES = 2007, "this connection follows as many tables as it may"
     TABLE_CLOSED = 2008, "nobody can sit down at this table any more"
+    EXCLUDED = 2009, "you are excluded from play for now"
     # 2100-2199: the rules refuse the act; nothing changed.
     ROUND_OVER = 2101, "that round is not the one being bet on"
     BETTING_CLOSED = 2102, "betting was closed when your act arrived"
@@ -55,6 +56,9 @@ class ErrorCode(IntEnum):
     NOTHING_TO_REBET = 2118, "there is no earlier round of yours to repeat"
     LAYOUT_NOT_EMPTY = 2119, "bets already lie on the layout"
     TABLE_MAXIMUM = 2120, "the whole table would hold more on the spot than it takes"
+    STAKE_LIMIT = 2121, "you would stake more today than your limit lets you"
+    LOSS_LIMIT = 2122, "you could lose more today than your limit lets you"
+    SESSION_OVER = 2123, "the time that you wanted to play is over; take a break"
     # 3000-3999: who you are.
     TOKEN_REFUSED = 3001, "the token is not valid"
     NAME_REFUSED = 3002, "a name needs 1 to 24 visible characters"

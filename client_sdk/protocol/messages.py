@@ -24,6 +24,8 @@ REQUEST_BYTES_MAX: Final = 16_384
 """A larger frame from a client closes the connection with 1009."""
 AMOUNT_MAX: Final = 2**53 - 1
 """Amounts stay exact in Lua and in JavaScript, whose numbers are doubles."""
+LIMIT_MS_MAX: Final = 10 * 366 * 86_400_000
+"""Ten years: the longest self-exclusion."""
 STATEMENT_LINES_MAX: Final = 100
 HISTORY_ROUNDS_MAX: Final = 50
 TABLE_ROUNDS_MAX: Final = 50
@@ -34,6 +36,7 @@ TableId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}\Z")]
 Amount = Annotated[int, Meta(gt=0, le=AMOUNT_MAX)]
 LineId = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}\Z")]
 AmountOrZero = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
+LimitMs = Annotated[int, Meta(ge=0, le=LIMIT_MS_MAX)]
 Number = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 
 
@@ -170,6 +173,22 @@ class Rounds(Request, frozen=True, kw_only=True, tag="rounds"):
     limit: Annotated[int, Meta(ge=1, le=TABLE_ROUNDS_MAX)] = 20
 
 
+class Limits(Request, frozen=True, kw_only=True, tag="limits"):
+    """The patron's own limits, and how much of them is used."""
+
+
+class SetLimits(Request, frozen=True, kw_only=True, tag="set_limits"):
+    """Change the patron's own limits, each left as it is where it is null: amounts for a day, ms of play, ms between
+    two reminders (0 takes one away), and for how many ms from now on to be excluded from play. What is stricter holds
+    at once, what is looser after the house's time to think it over; an exclusion is never shortened."""
+
+    stake_per_day: AmountOrZero | None = None
+    loss_per_day: AmountOrZero | None = None
+    session_ms: LimitMs | None = None
+    reminder_ms: LimitMs | None = None
+    exclude_ms: LimitMs | None = None
+
+
 class Ping(Request, frozen=True, kw_only=True, tag="ping"):
     """Ask for the time on the clock of a table's store (without `table`: the node's own)."""
 
@@ -194,6 +213,8 @@ AnyRequest = (
     | Statement
     | History
     | Rounds
+    | Limits
+    | SetLimits
     | Ping
 )
 
@@ -459,6 +480,14 @@ class FinishedRound(Struct, frozen=True, kw_only=True):
     paid: int
 
 
+class LimitValues(Struct, frozen=True, kw_only=True):
+    """Limits of one side: minor units a day, ms of play from the first bet on. None: no limit."""
+
+    stake_per_day: int | None = None
+    loss_per_day: int | None = None
+    session_ms: int | None = None
+
+
 # --- replies ----------------------------------------------------------------------------------------------------------
 
 
@@ -555,6 +584,25 @@ class RoundsPage(Reply, frozen=True, kw_only=True, tag="ok"):
     table: str
     rounds: list[FinishedRound]
     more: bool
+
+
+class LimitsNow(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `limits` and `set_limits`. Of `own` and `house` the stricter holds; `next` is what `own` will be at
+    `next_at_ms`. `staked` and `lost` count since there are limits, in the day (UTC) that ends at `day_ends_at_ms`; what
+    lies counts as lost until it is settled, and `lost` is below 0 where more was won."""
+
+    own: LimitValues
+    house: LimitValues
+    next: LimitValues | None
+    next_at_ms: int | None
+    reminder_ms: int | None
+    excluded_until_ms: int | None
+    session_at_ms: int | None
+    session_until_ms: int | None
+    staked: int
+    lost: int
+    day_ends_at_ms: int
+    at_ms: int
 
 
 class Pong(Reply, frozen=True, kw_only=True, tag="ok"):
@@ -807,8 +855,18 @@ class TokenExpiring(Struct, frozen=True, kw_only=True, tag_field="type", tag="to
     expires_at_ms: int
 
 
-AnyNotice = TokenExpiring
-NOTICE_TYPES: Final = frozenset({"token_expiring"})
+class SessionReminder(Struct, frozen=True, kw_only=True, tag_field="type", tag="session_reminder"):
+    """The patron asked to be told how long it has been: `played_ms` since the session's first bet, or else since the
+    hello of this connection; `staked` and `lost` as in `LimitsNow`."""
+
+    played_ms: int
+    session_until_ms: int | None
+    staked: int
+    lost: int
+
+
+AnyNotice = TokenExpiring | SessionReminder
+NOTICE_TYPES: Final = frozenset({"token_expiring", "session_reminder"})
 AnyUnnumbered = Crowd | Results | Snapshot | SeatTakenOver | SeatWarned | SeatFreed
 AnyEvent = (
     ShoeStarted

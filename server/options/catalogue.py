@@ -22,6 +22,7 @@ from server.settings import (
     SEATS_MAX,
     DoorLimits,
     Pace,
+    PlayBreaks,
     Settings,
     Stakes,
     Times,
@@ -33,6 +34,8 @@ STAKES: Final = Stakes()
 TIMES: Final = Times()
 TOKENS: Final = TokenRules()
 DOORS: Final = DoorLimits()
+BREAKS: Final = PlayBreaks()
+_MONTH_MS: Final = 31 * 86_400_000
 URL_DEFAULT: Final = "embedded"
 
 
@@ -96,7 +99,7 @@ _OPTIONS: Final = (
     Option("token_issuer", kinds.text("NAME"), TOKENS.issuer, "who signs them", Same.NODES),
     Option("token_audience", kinds.text("NAME"), TOKENS.audience, "for whom", Same.NODES),
     Option("token_leeway_ms", _ms(0, 300_000), TOKENS.leeway_ms, "the issuer's clock may be off", Same.NODES),
-    Option("token_life_max_ms", _ms(1_000, 31 * 86_400_000), TOKENS.life_ms_max, "longest life", Same.NODES),
+    Option("token_life_max_ms", _ms(1_000, _MONTH_MS), TOKENS.life_ms_max, "longest life", Same.NODES),
     Option("tls_cert", kinds.path("FILE"), None, "speak TLS with this certificate and those of its issuers"),
     Option("tls_key", kinds.path("FILE"), None, "its private key"),
     Option(
@@ -116,6 +119,8 @@ _OPTIONS: Final = (
     Option("node_requests_per_s", _count(), DOORS.node_requests_per_s, "requests of all in a second"),
     Option("outbox_bytes_max", _bytes(), DOORS.outbox_bytes_max, "may wait for a reader that is slow"),
     Option("outboxes_bytes_max", _bytes(), DOORS.outboxes_bytes_max, "may wait for all of them together"),
+    Option("limit_loosen_ms", _ms(0, _MONTH_MS), BREAKS.limit_loosen_ms, "a looser limit waits", Same.NODES),
+    Option("session_break_ms", _ms(0, _MONTH_MS), BREAKS.session_break_ms, "between sessions", Same.NODES),
     Option("play_money", kinds.whole("N", 0, PLAY_MONEY_MAX), PLAY_MONEY, "minor units", Same.NODES),
     Option("currency", kinds.text("CODE", "[A-Z]{3}", "three capitals"), "PTO", "code of the currency", Same.STORE),
     Option("exponent", kinds.whole("N", 0, 4), 2, "minor units are so many decimal places", Same.STORE),
@@ -170,6 +175,7 @@ def settings_of(values: Mapping[str, Any], worker: int = 0) -> Settings:
         stakes=_part(Stakes, values),
         times=_part(Times, values),
         doors=_part(DoorLimits, values),
+        play_breaks=_part(PlayBreaks, values),
         tls_cert=values["tls_cert"],
         tls_key=values["tls_key"],
         cut_card=values["cut_card"],

@@ -37,8 +37,9 @@ _TABLE_PARTS: Final = (
     "incoming",
     "operated",
     "rounds",
+    "limited",
 )
-_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids")
+_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids", "limits")
 
 
 def table_key(table: str) -> str:

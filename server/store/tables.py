@@ -140,8 +140,20 @@ class ActLine(NamedTuple):
     chip: int | str
 
 
+class Need(NamedTuple):
+    """What a bet of a patron with limits needs before it can be decided: the sums of `day` to which the table must be
+    allowed to go. `turn` and `version` say by which allowance and which limits it was judged."""
+
+    version: int
+    day: int
+    turn: int
+    stake: int
+    loss: int
+
+
 class ActAnswer(NamedTuple):
-    """What the store decided. `code` is 'ok' or the refusal; `at_ms` when the act arrived."""
+    """What the store decided. `code` is 'ok' or the refusal; `at_ms` when the act arrived. With a `need` it was not
+    decided yet; `need.turn` 0: it only waits behind another one of its patron."""
 
     code: str
     at_ms: int
@@ -149,6 +161,7 @@ class ActAnswer(NamedTuple):
     stack: int = 0
     ready: bool = False
     bets: dict[Spot, int] = {}  # noqa: RUF012 - a NamedTuple's default is never changed
+    need: Need | None = None
 
 
 class SettleLine(NamedTuple):
@@ -462,6 +475,8 @@ class Tables:
 
 def _act_answer(packed: bytes) -> ActAnswer:
     code, at_ms, *rest = msgpack.unpackb(packed)
+    if code == "ALLOWANCE":
+        return ActAnswer(code, at_ms, need=Need(*rest[1:]))
     if code != "ok":
         return ActAnswer(code, at_ms, closed_at_ms=rest[0])
     stack, ready, *sums = rest

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from server import batcher as batcher_module
 from server.batcher import ACTS_A_CALL_MAX, Batcher, Busy
 from server.store.errors import StoreAway, StoreError, StoreRefused
-from server.store.tables import ActAnswer, ActLine, Tables
+from server.store.tables import ActAnswer, ActLine, Need, Tables
 
 
 class GatedTables:
@@ -65,6 +65,10 @@ def line(number: int) -> ActLine:
     return ActLine("p", "c", f"r{number}", number, "place", "player", 10)
 
 
+async def nothing_to_obtain(patron: str, table: str, need: Need) -> None:
+    raise AssertionError(f"nobody has limits: {patron} {table} {need}")
+
+
 @pytest.fixture
 async def tables() -> GatedTables:
     return GatedTables()
@@ -72,7 +76,7 @@ async def tables() -> GatedTables:
 
 @pytest.fixture
 async def batcher(tables: GatedTables) -> Batcher:
-    return Batcher("t1", cast(Tables, tables))
+    return Batcher("t1", cast(Tables, tables), nothing_to_obtain)
 
 
 async def test_a_lone_act_goes_at_once(batcher: Batcher, tables: GatedTables) -> None:
@@ -183,7 +187,7 @@ async def test_nobody_waits_for_ever_behind_an_unexpected_failure(batcher: Batch
 async def test_order_and_answers_of_any_run(steps: list[str]) -> None:
     """Acts reach the store in the order of their arrival, each once, and each is answered by its own answer."""
     tables = GatedTables()
-    batcher = Batcher("t1", cast(Tables, tables))
+    batcher = Batcher("t1", cast(Tables, tables), nothing_to_obtain)
     futures: list[asyncio.Future[ActAnswer]] = []
     for step in steps:
         match step:

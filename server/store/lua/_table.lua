@@ -1,6 +1,6 @@
 -- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
 --
--- keys       the twenty keys of one table, in the order of `keys.py`
+-- keys       the twenty-one keys of one table, in the order of `keys.py`
 -- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
 --            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
 
@@ -8,6 +8,7 @@ local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[
 local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
 local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local LEDGER, CONSUMERS, INCOMING, OPERATED, ROUNDS = KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local LIMITED = KEYS[21]
 local BUS = TABLE .. ':bus'
 local SPOTS = { 'player', 'banker', 'tie' }
 
@@ -81,6 +82,43 @@ end
 
 local function renew_lease(lease_ms)
   redis.call('HSET', TABLE, 'lease_until_ms', int(now_ms + tonumber(lease_ms)))
+end
+
+local DAY_MS = 86400000 -- a day of limits is one of UTC
+
+-- What a patron with limits of the own may still do here, nil for everybody else (see server/patron_limits.py):
+-- {version, day, turn, stake_used, loss_used, stake_granted, loss_granted, session_until_ms, excluded_until_ms}.
+-- `lying` is what lies on the patron's spots: at the turn of the day it counts for the new one as well.
+local has_limited = nil -- whether anybody has limits here: looked up once in a call, since most tables have nobody
+local function allowance_of(patron, lying)
+  if has_limited == nil then
+    has_limited = redis.call('EXISTS', LIMITED) == 1
+  end
+  if not has_limited then
+    return nil
+  end
+  local packed = redis.call('HGET', LIMITED, patron)
+  local allowance = packed and cmsgpack.unpack(packed)
+  local day = math.floor(now_ms / DAY_MS)
+  if allowance and allowance.day < day then
+    allowance.day, allowance.turn = day, allowance.turn + 1
+    allowance.stake_used, allowance.loss_used, allowance.stake_granted, allowance.loss_granted = lying, lying, 0, 0
+  end
+  return allowance
+end
+
+local function keep_allowance(patron, allowance)
+  redis.call('HSET', LIMITED, patron, cmsgpack.pack(allowance))
+end
+
+local function sum_of(layout)
+  local sum = 0
+  for _, act in ipairs(layout) do
+    for _, bet in ipairs(act) do
+      sum = sum + bet[2]
+    end
+  end
+  return sum
 end
 
 -- One commit of the owner: state, events, publication and lease together.

@@ -8,8 +8,10 @@
 --            2 the patron's own ledger: a stream, entry n-0 without gaps, some LEDGER_MAX kept
 --            3 the rounds that the patron has played: a stream, some ROUNDS_MAX kept
 --            4 what the operator did, by operation id; 5 those ids, the newest first (see operate_wallet.lua)
+--            6 the patron's own limits (see limits.lua)
 -- A wallet that is not there is an error, never a new patron with a start balance.
 local WALLET, LEDGER, ROUNDS, OPERATIONS, OPERATION_IDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LIMITS = KEYS[6]
 local LEDGER_MAX = 10000
 local ROUNDS_MAX = 1000
 

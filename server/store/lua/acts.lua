@@ -2,7 +2,9 @@
 -- test drives both side by side. Knows limits as data, never a card or a payout.
 -- args     for each act seven: patron, connection, request_id, round, verb, spot ('' none), chip (minor units, '' none)
 -- returns  {'ok', now_ms, answer, answer, ...}, an answer packed with MessagePack:
---          ['ok', accepted_at_ms, stack, ready, sum player, sum banker, sum tie] or [CODE, arrived_at_ms, closed_at_ms]
+--          ['ok', accepted_at_ms, stack, ready, sum player, sum banker, sum tie] or [CODE, arrived_at_ms, closed_at_ms] or
+--          ['ALLOWANCE', arrived_at_ms, 0, version, day, turn, stake, loss]: the patron has limits, and so much is needed of
+--          the wallet first (0 0: behind another act that needs it). Not decided, not kept: sent again, in its order
 -- refusals of an act, in the order checked: REQUEST_REUSED, UNKNOWN_TABLE, NOT_SEATED, SEAT_TAKEN_OVER, TOO_MANY_ACTS,
 --          ROUND_OVER, BETTING_CLOSED, then the rules' own. From ROUND_OVER on the answer is kept under (patron,
 --          request_id) for this round and the next, and given again to the same request.
@@ -258,6 +260,34 @@ local function lay(patron, stack, before, layout, request_id, verb, spot_named, 
   return new, stack
 end
 
+local needs = {} -- patrons of whom an act waits: those behind it wait too
+
+-- Looks whether a patron's own limits let a bet be laid; what is taken back always may be. Returns nil, a refusal, or what
+-- is needed.
+local function held_back(patron, old, new)
+  if has_limited == false then
+    return nil
+  end
+  local lying = sum_of(old)
+  local moved = sum_of(new) - lying
+  local allowance = moved ~= 0 and allowance_of(patron, lying)
+  if not allowance then
+    return nil
+  end
+  local stake, loss = allowance.stake_used + moved, allowance.loss_used + moved
+  if moved > 0 and now_ms < allowance.excluded_until_ms then
+    return { 'EXCLUDED', now_ms, closed_at_ms }
+  end
+  if moved > 0
+    and (stake > allowance.stake_granted or loss > allowance.loss_granted or now_ms >= allowance.session_until_ms) then
+    keep_allowance(patron, allowance)
+    return { 'ALLOWANCE', now_ms, 0, allowance.version, allowance.day, allowance.turn, stake, loss }
+  end
+  allowance.stake_used, allowance.loss_used = stake, loss
+  keep_allowance(patron, allowance)
+  return nil
+end
+
 local function decide(patron, is_connected, request_id, act_round, verb, spot, chip)
   if act_round ~= round then
     return { 'ROUND_OVER', now_ms, closed_at_ms }
@@ -271,6 +301,10 @@ local function decide(patron, is_connected, request_id, act_round, verb, spot, c
   local new, refusal = verbs[verb](layout, stack, spot, chip, patron)
   if not new then
     return { refusal, now_ms, closed_at_ms }
+  end
+  local held = held_back(patron, layout, new)
+  if held then
+    return held
   end
   local is_ready = verb == 'ready' and is_connected -- an away seat's last words must not speak for a seat that is there
   if is_ready then
@@ -305,7 +339,15 @@ local function answer_to(patron, connection, request_id, act_round, verb, spot, 
   if tonumber(redis.call('HGET', requests, count) or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
-  local answer = cmsgpack.pack(decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip)))
+  if needs[patron] then
+    return cmsgpack.pack({ 'ALLOWANCE', now_ms, 0, 0, 0, 0, 0, 0 })
+  end
+  local decided = decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip))
+  local answer = cmsgpack.pack(decided)
+  if decided[1] == 'ALLOWANCE' then
+    needs[patron] = true
+    return answer
+  end
   redis.call('HINCRBY', requests, count, 1)
   redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
   return answer

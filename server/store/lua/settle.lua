@@ -13,12 +13,7 @@ local due, is_due = {}, {}
 for i = 5, #ARGV, 4 do
   local packed = redis.call('HGET', BETS, ARGV[i])
   if packed then
-    local stake = 0
-    for _, act in ipairs(cmsgpack.unpack(packed)) do
-      for _, bet in ipairs(act) do
-        stake = stake + bet[2]
-      end
-    end
+    local stake = sum_of(cmsgpack.unpack(packed))
     if stake ~= tonumber(ARGV[i + 1]) then
       return { 'STAKE_DIFFERS', now_ms, ARGV[i] }
     end
@@ -30,6 +25,14 @@ end
 local paid, kept, results, entered = 0, 0, {}, {}
 for _, i in ipairs(due) do
   local patron, stake, payout = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+  local allowance = allowance_of(patron, stake)
+  if allowance then -- what comes back is no loss; a round that does not count was no stake either
+    allowance.loss_used = allowance.loss_used - payout
+    if not cmsgpack.unpack(ARGV[i + 3]).outcome then
+      allowance.stake_used = allowance.stake_used - stake
+    end
+    keep_allowance(patron, allowance)
+  end
   redis.call('HDEL', BETS, patron)
   local stack = redis.call('HINCRBY', STACKS, patron, int(payout))
   redis.call('HSET', LAST, patron, ARGV[i + 3])

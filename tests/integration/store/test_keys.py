@@ -83,7 +83,7 @@ def test_no_two_ids_share_a_key(ids: list[str]) -> None:
 
 def test_the_parts_named_alone_are_those_that_scripts_take() -> None:
     names = keys.table_keys("t1")
-    assert len(set(names)) == len(names) == 20
+    assert len(set(names)) == len(names) == 21
     assert keys.events_key("t1") in names
     assert keys.bets_key("t1") in names
 

@@ -23,7 +23,7 @@ from server.clock import StoreClock
 from server.hub import Hub
 from server.projector import Projector
 from server.running import running
-from server.sealing import seal_ledger
+from server.sealing import Sealer
 from server.settling import settle_bets
 from server.shoes import ShoeLost, Shoes
 from server.store import bus
@@ -91,6 +91,7 @@ class Dealer:
         self._tables = at.tables
         self._clock = StoreClock()
         self._sealed = asyncio.Event()
+        self._sealer: Sealer  # one for each time that the table is owned
         self._nudged = asyncio.Event()
         self._may_be_void = False
         self._may_be_lost = False
@@ -177,6 +178,7 @@ class Dealer:
             "table_claimed", extra={"table": self.table, "epoch": claimed.lease.epoch, "round": claimed.state.round}
         )
         self._told_crowd, self._cleared_for, self._operated = -1, (), -1
+        self._sealer = Sealer(self._at.ledgers, self.table, claimed.state.seal)
         await self._notice_rollback()  # first: nothing may be told in a life of the table that seats know better
         await self._clear_dead_seats()
         await self._reopen_shoe()
@@ -185,7 +187,7 @@ class Dealer:
         if away_since_ms is not None:
             await self._give_time_back(away_since_ms)
         projector = Projector(self.table, self._now.lease, self._at.ledgers, self._sealed)
-        async with running(projector.run(), sweep_for_ever(self.table, self._at.cashier)):
+        async with running(self._sealer.run(), projector.run(), sweep_for_ever(self.table, self._at.cashier)):
             while not self._may_leave():
                 await self._keep_appointment()
 
@@ -257,6 +259,7 @@ class Dealer:
             await nodes.still_serves(claimed.run_id) or await nodes.keeps_every_write(self.table)
         )
         incarnation = self._at.new_incarnation() if rollback else ""
+        self._sealer.forget()
         await self._tables.adopt_store(self.table, claimed.lease, run_id, incarnation, rollback=rollback)
         lease = claimed.lease._replace(incarnation=incarnation or claimed.lease.incarnation)
         self._claimed = claimed._replace(lease=lease, run_id=run_id, rollback=rollback)
@@ -518,6 +521,7 @@ class Dealer:
         await self._commit(
             machine.close_betting(state, self.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors)
         )
+        self._sealer.read_ahead()
 
     async def _settle_round(self) -> None:
         """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
@@ -537,7 +541,7 @@ class Dealer:
 
     async def _seal(self) -> Seal:
         """Seal what was entered into the ledger since it was sealed last."""
-        return await seal_ledger(self._at.ledgers, self.table, self._now.state.seal)
+        return await self._sealer.seal(self._now.state.seal)
 
     async def _see_off(self) -> None:
         """Free the seats of those who left, are away for too long or never bet, and send their chips home."""

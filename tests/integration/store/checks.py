@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from client_sdk.game.shoe import Shoe
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import TableRules
-from server.sealing import seal_ledger
+from server.sealing import Sealer
 from server.settling import settle_line
 from server.shoes import Shoes, ShuffledShoes
 from server.store import keys
@@ -311,7 +311,8 @@ class Owner:
 
     async def finish_round(self) -> None:
         paid, settled = await self.tables.settled_sums(self.table)
-        now_ms, seal = await self.now_ms(), await seal_ledger(self.ledgers, self.table, self.state.seal)
+        before, now_ms = self.state.seal, await self.now_ms()
+        seal = await Sealer(self.ledgers, self.table, before).seal(before)
         change = machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal)
         totals = await self.tables.final_totals(self.table)
         finished = finished_round(self.state, now_ms, totals, settled, paid)

@@ -21,6 +21,7 @@ from server.ledger.playback import Playback
 from server.projector import Projector
 from server.replays import compare_table
 from server.running import running
+from server.sealing import Sealer
 from server.statements import Statements
 from server.store import keys
 from server.store.books import Books
@@ -245,6 +246,61 @@ async def test_a_new_owner_seals_the_same(tables: Tables, ledger: Ledger, ledger
     await play_round(heir)
     entries = await packed_of(ledgers, heir)
     assert heir.state.seal == seal_after(owner.state.seal, entries[owner.state.seal.sealed_to : -1])
+
+
+async def test_what_was_read_ahead_is_sealed_the_same(ledgers: Ledgers, owner: Owner, faulty: FaultyDriver) -> None:
+    """Whatever was read before: also for a seal that another one was to follow, because its commit was refused."""
+    sealer = Sealer(ledgers, owner.table, owner.state.seal)
+    seals = [owner.state.seal]
+    async with running(sealer.run()), asyncio.timeout(10):
+        for _ in range(3):
+            await owner.open_betting()
+            for patron in ("bob", "cat"):
+                assert (await owner.act(patron, "place", "player", 25)).code == "ok"
+                entered_to = (await ledgers.marks(owner.table)).entered_to
+                sealer.read_ahead()
+                while f" to={entered_to}>" not in repr(sealer):
+                    await asyncio.sleep(0.001)
+            await owner.close_betting()
+            await owner.deal()
+            await owner.settle()
+            found = await sealer.seal(seals[-1])
+            assert await sealer.seal(seals[-1]) == found
+            await owner.finish_round()
+            assert owner.state.seal == found != seals[-1]
+            seals.append(found)
+    assert await sealer.seal(seals[0]) == seal_after(FIRST_SEAL, await packed_of(ledgers, owner))
+
+
+async def test_what_another_server_forgot_is_not_sealed(ledgers: Ledgers, ledger: Ledger, owner: Owner) -> None:
+    """It was read ahead; then a replica took over that had not got it."""
+    await owner.open_betting()
+    await owner.act("bob", "place", "player", 25)
+    entries = await packed_of(ledgers, owner)
+    sealer = Sealer(ledgers, owner.table, FIRST_SEAL)
+    assert await sealer.seal(FIRST_SEAL) == seal_after(FIRST_SEAL, entries)
+    sealer.forget()
+    await rewrite(ledger, owner, entries[:-1])
+    assert await sealer.seal(FIRST_SEAL) == seal_after(FIRST_SEAL, entries[:-1])
+
+
+async def test_a_sealer_that_could_not_read_ahead_reads_when_it_must(
+    ledgers: Ledgers, owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await owner.open_betting()
+    await owner.act("bob", "place", "player", 25)
+    sealer, failed = Sealer(ledgers, owner.table, FIRST_SEAL), asyncio.Event()
+
+    def away(*_: Any) -> None:
+        failed.set()
+        raise StoreAway("away")
+
+    async with running(sealer.run()), asyncio.timeout(10):
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledgers, "entries_after", away)
+            sealer.read_ahead()
+            await failed.wait()
+        assert await sealer.seal(FIRST_SEAL) == seal_after(FIRST_SEAL, await packed_of(ledgers, owner))
 
 
 async def rewrite(ledger: Ledger, owner: Owner, entries: list[tuple[int, bytes]]) -> None:

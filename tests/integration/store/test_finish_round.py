@@ -10,7 +10,7 @@ from client_sdk.game.cards import Card
 from client_sdk.game.replay import replay_round
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import FinishedRound
-from server.sealing import seal_ledger
+from server.sealing import Sealer
 from server.store import keys
 from server.store.errors import Fenced, OutOfStep, Refused
 from server.store.tables import Tables
@@ -38,7 +38,8 @@ async def settled(tables: Tables, ledger: Ledger) -> Owner:
 
 async def ending(owner: Owner) -> tuple[Change, FinishedRound]:
     """What ends the owner's round."""
-    now_ms, seal = await owner.now_ms(), await seal_ledger(owner.ledgers, owner.table, owner.state.seal)
+    before, now_ms = owner.state.seal, await owner.now_ms()
+    seal = await Sealer(owner.ledgers, owner.table, before).seal(before)
     paid, patrons = await owner.tables.settled_sums(owner.table)
     change = machine.finish_round(owner.state, owner.table, owner.rules, now_ms, paid, patrons, seal)
     totals = await owner.tables.final_totals(owner.table)

@@ -466,7 +466,7 @@ async def test_after_a_rollback_numbers_come_again_and_are_copied_again(
     forgotten = len(await lines_of(ledgers, "ann", owner))
     await rewrite(ledger, owner, entries)
     await raw.hset(owner.key, mapping=before)
-    await raw.delete(keys.events_key(owner.table))
+    await raw.delete(keys.events_key(owner.table), keys.rounds_key(owner.table))
     stacks = {patron: str(you_stack) for patron, you_stack in await _stacks_told(entries)}
     await raw.hset(keys.stacks_key(owner.table), mapping=stacks)
     heir = await Owner.of(tables, ledger, owner.table)

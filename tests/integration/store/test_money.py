@@ -4,11 +4,9 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from itertools import product
-from typing import Literal, get_args
+from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from client_sdk.protocol.messages import AMOUNT_MAX
@@ -603,85 +601,6 @@ async def test_stalled_and_reordered_buy_ins_count_once_each(
         assert (await cashier.sit_down(owner.table, sitter("p"), f"r{number}", 100)).stack == 400
     assert await cashier.balance("p") == 9_600
     await ledger.check_all([owner.table], ["p"])
-
-
-# --- Any run of transfers and failures --------------------------------------------------------------------------------
-
-Deed = Literal["buy", "again", "leave", "sweep", "play", "late"]
-deeds = st.tuples(
-    st.sampled_from(["buy", "buy", "buy", "again", "again", "leave", "leave", "sweep", "play", "late"]),
-    st.integers(0, 1),  # who
-    st.integers(0, 1),  # at which table
-    st.sampled_from([1, 10, 150, 400, 2_000]),
-    st.none() | st.builds(Fault, st.integers(0, 3), st.sampled_from(MODES)),
-)
-
-
-@settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sequence=st.lists(deeds, min_size=5, max_size=30))
-async def test_money_is_neither_lost_nor_made_whatever_fails(
-    store_url: str,
-    wallets: Wallets,
-    tables: Tables,
-    cashier: Cashier,
-    ledger: Ledger,
-    sequence: list[tuple[Deed, int, int, int, Fault | None]],
-) -> None:
-    """Every call of a transfer may be lost, its answer may be lost, or it may arrive after everything else; two patrons
-    at two tables, one with a single seat. After each deed everything that was put in is somewhere, once."""
-    owners = [await Owner.of_new_table(tables, ledger, rules_of(seats_max=seats, cut_card=100)) for seats in (1, 5)]
-    ids = [owner.table for owner in owners]
-    patrons = [fresh_id("p"), fresh_id("p")]
-    requests = dict.fromkeys(product(patrons, ids), ("first", 150))
-    for patron in patrons:
-        await wallets.create(patron, "P", False, "abc", 1_000)
-    for owner in owners:
-        await owner.open_betting()
-    async with FaultyDriver(store_url) as faulty:
-        broken = Cashier(Tables(faulty), Wallets(faulty))
-        for deed, who, where, amount, fault in sequence:
-            patron, owner = patrons[who], owners[where]
-            faulty.arm(fault)
-            try:
-                match deed:
-                    case "buy" | "again":
-                        if deed == "buy":
-                            requests[patron, owner.table] = (fresh_id("r"), amount)
-                        request_id, buy_in = requests[patron, owner.table]
-                        await broken.sit_down(owner.table, sitter(patron, f"c-{patron}"), request_id, buy_in)
-                    case "leave":
-                        await broken.get_up(owner.table, patron, f"c-{patron}")
-                    case "sweep":
-                        await broken.carry_all_home(owner.table)
-                    case "play":
-                        await owner.act(patron, "place", "tie", 10)
-                        await owner.end_round()
-                        await owner.open_betting()
-                    case "late":
-                        await faulty.let_late_runs_through()
-            except (Refused, StoreAway):
-                pass
-            faulty.arm(None)
-            await ledger.check_all(ids, patrons)
-            for owner in owners:
-                await ledger.check(owner.table)
-        await faulty.let_late_runs_through()
-
-    for owner in owners:
-        await owner.end_round()
-        for patron in patrons:
-            # finds and drives on whatever was left open
-            code, _ = await attempt(cashier.sit_down(owner.table, sitter(patron), fresh_id("r"), 1))
-            assert code in ("ok", "TABLE_FULL", "INSUFFICIENT_WALLET")
-            code, _ = await attempt(cashier.get_up(owner.table, patron))
-            assert code in ("ok", "NOT_SEATED")
-    houses = [int((await ledger.hash_of(owner.key))["house"]) for owner in owners]
-    assert sum([await cashier.balance(patron) for patron in patrons]) + sum(houses) == 2_000
-    for patron, table in product(patrons, ids):
-        wallet = await wallets.read(patron, table)
-        assert wallet is not None
-        assert wallet.open_n == 0
-        assert await tables.open_cash_outs(table, 10) == []
 
 
 # --- A store without memory -------------------------------------------------------------------------------------------

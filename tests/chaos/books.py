@@ -9,6 +9,11 @@ from urllib.parse import unquote
 
 import msgpack
 
+from server.audit import audit
+from server.store.books import Books
+from server.store.driver import Driver
+from server.store.ledgers import Ledgers
+from server.store.tables import Tables
 from tests.chaos.evidence import StoredTable, StoredWallet
 from tests.support.stores import Store
 from tests.support.valkey_server import ValkeyServer, run
@@ -30,6 +35,14 @@ async def read_books(store: Store) -> tuple[dict[str, StoredTable], dict[str, St
         {table: _table(table, key, hashes, streams.get(key, {}), wallets) for table, key in tables.items()},
         {name: StoredWallet(int(wallet["balance"]), int(wallet["put_in"])) for name, wallet in wallets.items()},
     )
+
+
+async def audited(store: Store) -> list[str]:
+    """What the service's own audit finds."""
+    async with Driver(store.url) as driver:
+        return [
+            str(difference) for difference in (await audit(Books(driver), Tables(driver), Ledgers(driver))).differences
+        ]
 
 
 async def _read_server(server: ValkeyServer, hashes: dict[str, Hash], streams: dict[str, dict[int, Any]]) -> None:

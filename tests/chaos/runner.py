@@ -8,12 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from client_sdk.bots.report import Tally
-from server.audit import audit
-from server.store.books import Books
-from server.store.driver import Driver
-from server.store.ledgers import Ledgers
-from server.store.tables import Tables
-from tests.chaos.books import read_books
+from tests.chaos.books import audited, read_books
 from tests.chaos.checker import judge
 from tests.chaos.evidence import Evidence, read_tape
 from tests.chaos.measures import Recovery, lateness_ms, quantile, recoveries
@@ -128,7 +123,7 @@ async def play(scenario: Scenario, world: World, seed: str, *, is_short: bool, i
     if not scenario.ends_patrons:
         stage.problems += [f"a patron found {mismatch}" for mismatch in tally.details]
         stage.problems += [f"a patron failed: {failure}" for failure in tally.failures]
-    stage.problems += await _second_opinion(world)
+    stage.problems += [f"audit: {found}" for found in await audited(world.store)]
     stage.problems += _own_faults(world)
     recovered = recoveries(stage.faults, evidence.claims, tape.firsts, CARD_MS)
     if scenario.commit_ms_max is not None:
@@ -153,13 +148,6 @@ def _own_faults(world: World) -> list[str]:
     """What no fault from outside excuses: a node that ended by itself, an error that nobody expected."""
     found = [f"{node.name} ended by itself: {node.output[-3:]}" for node in world.house.nodes if not node.is_running]
     return found + world.house.said("dealer_failed", "request_failed", "act_failed", "request_refused_unexpectedly")
-
-
-async def _second_opinion(world: World) -> list[str]:
-    """What the service's own audit says."""
-    async with Driver(world.store.url) as driver:
-        found = await audit(Books(driver), Tables(driver), Ledgers(driver))
-    return [f"audit: {difference}" for difference in found.differences]
 
 
 def _p50_max(values: Sequence[float]) -> dict[str, int | None]:

@@ -15,6 +15,7 @@ from tests.support.stores import kind_asked_for
 
 NODES: Final = ("node_killed", "owner_stopped", "node_terminated", "all_nodes_terminated")
 STORE: Final = (
+    "acts_outlive_kills",
     "store_killed",
     "store_stopped",
     "subscribers_killed",

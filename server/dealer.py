@@ -99,6 +99,7 @@ class Dealer:
         self._wishes, self._operated = Wishes(), -1
         self._shoe: Shoe | None = None
         self._told_crowd = -1
+        self._told_pause = ""
         self._cleared_for: tuple[str, ...] = ()
         self._look_again_at_ms = 0
         self._owned_before: Lease | None = None
@@ -146,9 +147,7 @@ class Dealer:
                     log.warning("table_lost", extra={"table": self.table, "reason": type(error).__name__})
                 except StoreError as error:
                     metrics.LOST_TABLES.labels(type(error).__name__).inc()
-                    log.warning(
-                        "table_paused", extra={"table": self.table, "reason": f"{type(error).__name__} {error}"}
-                    )
+                    self._tell_pause(f"{type(error).__name__} {error}")
                 else:
                     return
                 self._forget()
@@ -156,6 +155,12 @@ class Dealer:
         finally:
             self._at.hub.unfollow(self.table)
             await self._release()
+
+    def _tell_pause(self, reason: str) -> None:
+        """Tell once why a table is paused, until it is owned again or the reason is another one."""
+        if reason != self._told_pause:
+            log.warning("table_paused", extra={"table": self.table, "reason": reason})
+        self._told_pause = reason
 
     # --- ownership ----------------------------------------------------------------------------------------------------
 
@@ -204,6 +209,7 @@ class Dealer:
                 await self._sleep(random.uniform(*CLAIM_MS))  # noqa: S311 - jitter
                 continue
             self._clock.hear(self._now.now_ms)
+            self._told_pause = ""
             metrics.CLAIMS.labels("taken_over" if self._now.was_silent else "given").inc()
             return True
         return False

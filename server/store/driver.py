@@ -33,7 +33,7 @@ from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.clock import StoreClock
 from server.metrics import STORE_FAILURES, STORE_SECONDS
-from server.store.errors import Fenced, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
+from server.store.errors import Fenced, NewerSchema, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key
 from server.store.shards import open_shards
 
@@ -351,6 +351,8 @@ def _checked(answer: Answer) -> Answer:
             raise Fenced
         case b"SEQ" | b"INCARNATION":
             raise OutOfStep(*answer[1:])
+        case b"NEWER_SCHEMA":
+            raise NewerSchema
         case code:
             raise Refused(code.decode(), tuple(answer[1:]))
 

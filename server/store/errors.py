@@ -25,6 +25,13 @@ class StoreRefused(StoreError):
     """The store itself refuses writes; an operator has to look."""
 
 
+class NewerSchema(StoreRefused):
+    """The table's keys have a shape that only newer nodes understand; this node has to be replaced."""
+
+    def __str__(self) -> str:
+        return "NEWER_SCHEMA: a newer version has taken this table over, and this node is to be replaced"
+
+
 class Fenced(StoreError):
     """Another node or a newer epoch owns the table."""
 

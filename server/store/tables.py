@@ -30,7 +30,6 @@ from server.store.records import (
 from server.table.machine import Change
 from server.table.state import TableState
 
-SCHEMA: Final = 2
 SEATS_SHOWN_MAX: Final = 12
 """Tables with more seats tell counts and sums, not each seat."""
 TABLES_PAGE_MAX: Final = 50
@@ -217,7 +216,6 @@ class Tables:
         answer = await self._run(
             "create_table",
             table,
-            SCHEMA,
             incarnation,
             pack(state),
             pack(rules),
@@ -292,9 +290,8 @@ class Tables:
     # --- the owner ----------------------------------------------------------------------------------------------------
 
     async def claim(self, table: str, node: str, lease_ms: int) -> Claimed:
-        """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE,
-        NEWER_SCHEMA."""
-        answer = await self._run("claim", table, node, lease_ms, SCHEMA)
+        """Become the owner. Raises `Refused` OWNED (details: now_ms, owner, lease_until_ms), UNKNOWN_TABLE."""
+        answer = await self._run("claim", table, node, lease_ms)
         _, now_ms, epoch, incarnation, _, state, rules, closes_at_ms, _, run_id, rollback, was_silent = answer
         return Claimed(
             Lease(node, epoch, incarnation.decode(), lease_ms),

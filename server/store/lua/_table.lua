@@ -27,6 +27,13 @@ local function number_field(name)
   return tonumber(field(name) or '0')
 end
 
+-- The newest shape of a table's keys that these scripts understand. A table that a newer node has brought into a newer one is
+-- left alone by every script: an older node takes no bet, and no seat, at it.
+local SCHEMA = 2
+if number_field('schema') > SCHEMA then
+  return { 'NEWER_SCHEMA', now_ms }
+end
+
 -- kind: event (numbered, the same for all) | results | seat | crowd | alive | nudge
 local function publish(kind, incarnation, seq, body)
   redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body, now_ms }))

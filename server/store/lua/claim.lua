@@ -1,13 +1,10 @@
 -- Takes the right to run a table: a fresh epoch for this node, where no other node's lease is alive.
--- args     node, lease_ms, schema (the newest that this node understands)
+-- args     node, lease_ms
 -- returns  {'ok', now_ms, epoch, incarnation, seq, state, rules, closes_at_ms, closed_at_ms, run_id,
 --           1 if a rollback of the store is still to be answered, 1 if another node was silent, and did not release it}
--- refusals UNKNOWN_TABLE | NEWER_SCHEMA | OWNED now_ms owner lease_until_ms
+-- refusals UNKNOWN_TABLE | OWNED now_ms owner lease_until_ms
 if redis.call('EXISTS', TABLE) == 0 then
   return { 'UNKNOWN_TABLE', now_ms }
-end
-if number_field('schema') > tonumber(ARGV[3]) then
-  return { 'NEWER_SCHEMA', now_ms }
 end
 local owner, lease_until_ms = field('owner'), number_field('lease_until_ms')
 if owner ~= '' and owner ~= ARGV[1] and lease_until_ms > now_ms then

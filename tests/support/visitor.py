@@ -29,16 +29,19 @@ class Visitor:
 
     @classmethod
     async def arrive(cls, browser: Browser, port: int, name: str | None, **how: Any) -> Self:
-        """Open the page and, where a name is given, come in under it."""
+        """Open the page and, where a name is given, come in under it. `script` runs before the page's own, `line` is a
+        `SlowLine` to the node, `size` the window's; all else is the browser profile's."""
         size = how.pop("size", (1280, 720))
-        script = how.pop("script", None)
+        script, line = how.pop("script", None), how.pop("line", None)
         context = await browser.new_context(
             viewport={"width": size[0], "height": size[1]}, **{"locale": "en-US", "reduced_motion": "reduce"} | how
         )
         if script is not None:
             await context.add_init_script(script)
         visitor = cls(context, await context.new_page(), port)
-        await visitor.page.goto(visitor.url)
+        if line is not None:
+            await line.install(visitor.page)
+        await visitor.page.goto(visitor.url, wait_until="domcontentloaded", timeout=4 * WAIT_MS)
         if name is not None:
             await visitor.come_in(name)
         return visitor
@@ -135,10 +138,7 @@ class Visitor:
 
     async def answered(self) -> None:
         """Wait until every act has its answer."""
-        await self.page.wait_for_function(
-            "() => [...document.querySelectorAll('.spot-pending')].every(one => one.textContent === '')"
-            " && document.querySelector('.act[data-pending]') === null"
-        )
+        await self.page.wait_for_function("() => document.querySelector('.table[data-pending]') === null")
 
     async def bets(self) -> dict[str, int]:
         """What lies on the spots by the page, minor units."""

@@ -61,8 +61,11 @@ export class TableView {
     this.#render();
   }
 
+  /** Draw with the next picture. That something is pending is marked at once, and taken back with the picture. */
   update() {
-    if (!this.isClosed) this.draw();
+    if (this.isClosed) return;
+    if (this.table.hope.isPending) set(this.element, "data-pending", true);
+    this.draw();
   }
 
   opened() {
@@ -315,6 +318,7 @@ export class TableView {
     this.roads.render(view);
     this.#renderCall(view, you, app.money);
     this.#renderStand(you);
+    set(this.element, "data-pending", table.hope.isPending);
     set(this.element, "data-phase", view.phase);
     set(this.element, "data-line", table.isFollowed ? (table.isPaused ? "paused" : "open") : "away");
   }

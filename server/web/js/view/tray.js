@@ -20,7 +20,6 @@ export class Tray {
     this.choose = choose;
     this.tray = el("div", { class: "chips", role: "radiogroup", "aria-label": "Chip" });
     this.tray.addEventListener("keydown", (event) => this.#arrow(event));
-    this.whys = {};
     this.buttons = Object.fromEntries(
       ACTS.map(([type, label, key]) => [
         type,
@@ -64,6 +63,8 @@ export class Tray {
   }
 
   render(table, money) {
+    this.table = table;
+    this.money = money;
     const { rules } = table.view;
     const you = table.you;
     show(this.element, you !== null);
@@ -79,7 +80,6 @@ export class Tray {
 
   #renderAct(type, element, table, money) {
     const why = this.#whyNot(type, table, money);
-    this.whys[type] = why;
     set(element, "aria-disabled", why === null ? null : "true");
     set(element, "title", why);
     set(element, "data-pending", table.hope.waitsFor(type));
@@ -98,8 +98,9 @@ export class Tray {
     return found === null ? null : whyNotText(found, rules, money);
   }
 
+  /** Judged at the click, and not by what was drawn last: a second click comes sooner than a picture. */
   #press(type, act, explain) {
-    const why = this.whys[type];
+    const why = this.#whyNot(type, this.table, this.money);
     if (why === null) act(type);
     else if (why !== "On its way") explain(why);
   }

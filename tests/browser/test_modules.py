@@ -67,7 +67,7 @@ def table_rules(variant: Variant, **other: Any) -> dict[str, Any]:
 async def test_acts_are_judged_as_the_table_judges_them(run: Run) -> None:
     """Every layout and every refusal of a few thousand random acts, under the rules of each house."""
     chance = random.Random(6)
-    games = []
+    games: list[dict[str, Any]] = []
     for variant in VARIANTS.values():
         rules = table_rules(variant)
         limits = bets.Limits(

@@ -20,7 +20,8 @@ WRONG_CLOCK = """
 async def left_by_table(client: RawClient, table: str) -> float:
     """Seconds until betting closes, by the store's own clock."""
     closes_at_ms = (await client.call("watch", table=table))["snapshot"]["closes_at_ms"]
-    return (closes_at_ms - (await client.call("ping", table=table))["at_ms"]) / 1000
+    now_at_ms = (await client.call("ping", table=table))["at_ms"]
+    return (int(closes_at_ms) - int(now_at_ms)) / 1000
 
 
 async def shown_left(visitor) -> int:

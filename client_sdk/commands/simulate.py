@@ -16,10 +16,10 @@ from itertools import count, islice
 from typing import Final
 
 from client_sdk.commands.arguments import Subparsers, add_json, add_variant, positive_integer
-from client_sdk.game.cards import Card
 from client_sdk.game.fairness import SECRET_BYTES
+from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.shoe import CUT_CARD_DEFAULT, play_out, shuffled_shoe
-from client_sdk.game.tableau import Hands, Outcome, is_natural
+from client_sdk.game.tableau import Hands, Outcome
 from client_sdk.game.variants import Variant, variant_named
 
 ROUNDS_MAX: Final = 1_000_000_000
@@ -40,15 +40,15 @@ class Tally:
 
     def add(self, hands: Hands) -> None:
         """Count one round."""
+        played = RoadRound.of(hands)
         self.rounds += 1
-        self.outcomes[hands.outcome] += 1
+        self.outcomes[played.outcome] += 1
         self.cards[hands.cards_used] += 1
-        player_natural, banker_natural = is_natural(hands.player), is_natural(hands.banker)
-        self.naturals["player"] += player_natural
-        self.naturals["banker"] += banker_natural
-        self.naturals["either"] += player_natural or banker_natural
-        self.pairs["player"] += _is_pair(hands.player)
-        self.pairs["banker"] += _is_pair(hands.banker)
+        self.naturals["player"] += played.player_natural
+        self.naturals["banker"] += played.banker_natural
+        self.naturals["either"] += played.player_natural or played.banker_natural
+        self.pairs["player"] += played.player_pair
+        self.pairs["banker"] += played.banker_pair
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -97,10 +97,6 @@ def _seeded_secret(seed: str) -> Callable[[int], bytes]:
         return hashlib.sha256(_SEED_PURPOSE + number.to_bytes(8, "big") + text).digest()
 
     return secret_of_shoe
-
-
-def _is_pair(hand: tuple[Card, ...]) -> bool:
-    return hand[0][0] == hand[1][0]
 
 
 def _as_json(variant: Variant, tally: Tally, seed: str | None) -> str:

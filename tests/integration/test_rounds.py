@@ -78,8 +78,8 @@ async def test_ten_seats_see_the_same_events(arrive, brisk_url: str) -> None:
 
 
 async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, brisk_url: str) -> None:
-    """BL-008, BL-028: cards come only between close and outcome, and no message before it holds an outcome or a
-    result."""
+    """BL-008, BL-028: cards come only between close and outcome, and no message before it holds an outcome, a result or
+    a mark of a road."""
     table = "royal-1"
     client = await arrive(brisk_url)
     await client.join(table, 10_000)
@@ -91,7 +91,7 @@ async def test_nothing_tells_the_outcome_before_it_is_declared(arrive, brisk_url
         kinds = [event["type"] for event in client.events[start:]]
         decided = kinds.index("round_decided")
         for event in client.events[start : start + decided]:
-            assert not {"outcome", "results", "player_natural"} & event.keys(), event
+            assert not {"outcome", "results", "player_natural", "roads"} & event.keys(), event
             if event["type"] == "crowd":
                 assert set(event["crowd"]) == {"seated", "connected", "ready", "totals", "bettors", "seats"}
         assert "results" not in kinds[:decided]

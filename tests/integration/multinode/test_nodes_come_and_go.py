@@ -9,8 +9,9 @@ from typing import Any, Self
 import pytest
 
 from server.store import keys
+from tests.support import plain_roads
 from tests.support.house import House, HouseNode, newest
-from tests.support.raw_client import TABLES, RawClient, assert_gapless
+from tests.support.raw_client import TABLES, Message, RawClient, assert_gapless
 from tests.support.rounds import check_round, whole_rounds
 from tests.support.stores import Store
 from tests.support.valkey_server import run, until
@@ -83,7 +84,8 @@ async def test_a_bet_outlives_the_node_that_took_it(arrive, open_house, phase: s
     async with open_house(2, betting_ms=1_000, card_ms=150, grace_ms=8_000) as (store, house):
         table, owner, other = await owner_among(store, house)
         witness = await arrive(other.url, "Witness")
-        seq = (await witness.join(table, BUY_IN))["snapshot"]["seq"]
+        before = (await witness.join(table, BUY_IN))["snapshot"]
+        seq = before["seq"]
         bettor = await arrive(owner.url, "Bettor")
         await bettor.join(table, BUY_IN)
         number = (await bettor.next("betting_opened", table=table))["round"]
@@ -104,6 +106,20 @@ async def test_a_bet_outlives_the_node_that_took_it(arrive, open_house, phase: s
         (events,) = [events for events in whole_rounds(witness.numbered(table)) if events[0]["round"] == number]
         check_round(events)
         assert len(again.seen("results", table=table, round=number)) == 1
+        assert_roads_go_on(before, witness.numbered(table), (await again.call("watch", table=table))["snapshot"])
+
+
+def assert_roads_go_on(before: Message, events: list[Message], after: Message) -> None:
+    """What was added to the roads, by whichever owner, makes those that the new owner tells."""
+    roads, rounds = before["roads"], []
+    for event in events:
+        if event["type"] == "shoe_started" and event["seq"] <= after["seq"]:
+            roads = event["roads"] or roads
+        if event["type"] == "round_decided" and event["seq"] <= after["seq"]:
+            roads = plain_roads.after(roads, event["roads"])
+            rounds.append(event["round"])
+    assert rounds
+    assert after["roads"] == roads == plain_roads.whole(roads["beads"], roads["rounds_max"])
 
 
 async def test_seats_of_a_dead_node_are_freed_after_their_time(open_house) -> None:

@@ -76,6 +76,8 @@ class Bettor:
         round = ledger.round
         if not seat.is_seated or ledger.is_settled(round):
             return
+        if not ledger.is_sure:
+            await self._chair.ask_what_lies(self._table, seat)
         if ledger.holding.stack < cheapest_bet(seat.house) and not ledger.holding.layout.acts:
             await self._chair.buy_more(self._table, seat)
         for act in self._acts_of(round):

@@ -78,13 +78,28 @@ class Chair:
         self._check_stack(table, before + buy_in, f"added {buy_in} to {before}")
         ledger.end_buy_in(table.mirror.stack)
 
+    async def ask_what_lies(self, table: Table, seat: Seat) -> None:
+        """Ask the table what the seat holds, because an answer was lost; as long as bets are taken, since later the
+        table may be ahead of what the seat has heard."""
+        round = seat.ledger.round
+        try:
+            await self._client.join(table.id, buy_in=0)
+        except (Refused, TimedOut, Disconnected):
+            return  # it is asked again in the next round
+        mirror = table.mirror
+        if mirror.you is not None and mirror.phase == "betting" and mirror.round == round == seat.ledger.round:
+            self._tally.add(seat.ledger.told(mirror.you, round))
+
     async def sit_again(self, table: Table, seat: Seat) -> None:
         """Take a seat again after it was freed, where there is money to play with."""
         if self.is_out_of_money(seat):
             return
         try:
             await self._client.join(table.id, buy_in=self._buy_in_of(table.mirror.rules))
-        except (Refused, TimedOut, Disconnected) as error:
+        except (NotNow, TimedOut, Disconnected):
+            self._tally.unanswered += 1
+            return
+        except Refused as error:
             self._find(Kind.REFUSED, table, f"the seat could not be taken again: {error}")
             return
         you = table.mirror.you

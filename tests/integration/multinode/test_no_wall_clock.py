@@ -40,12 +40,16 @@ def _full_name(node: ast.AST, names: dict[str, str]) -> str:
     return names.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
 
+MAY_READ = frozenset({"server/commands/token.py"})
+"""The command that signs tokens says when it did, by the clock of the machine where it is run; no node reads it."""
+
+
 @pytest.mark.parametrize("folder", ["server", "client_sdk"])
 def test_nothing_reads_the_wall_clock(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert len(files) > 20
     found = {str(file.relative_to(ROOT)): sorted(wall_clocks_in(file.read_text())) for file in files}
-    assert {file: clocks for file, clocks in found.items() if clocks} == {}
+    assert {file: clocks for file, clocks in found.items() if clocks and file not in MAY_READ} == {}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from client_sdk.commands.arguments import BadArgument, Subparsers, positive_integer
+from client_sdk.commands.files import read_file_or_input
 from client_sdk.game.cards import parse_card
 from client_sdk.game.replay import ReplayDiffers, replay_round
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:  # the other commands of `punto` start without a client
     from client_sdk.protocol.messages import FinishedRound
 
 ROUNDS_MAX: Final = 10_000
-INPUT_BYTES_MAX: Final = 16 * 2**20
 
 _ALL_HOLD: Final = 0
 _SOME_DIFFER: Final = 1
@@ -89,18 +89,8 @@ def _read(path: str) -> "list[FinishedRound]":
 
     from client_sdk.protocol.messages import FinishedRound
 
-    try:
-        if path == "-":
-            content = sys.stdin.buffer.read(INPUT_BYTES_MAX + 1)
-        else:
-            with open(path, "rb") as file:
-                content = file.read(INPUT_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        raise BadArgument(f"cannot read {path!r}: {error}") from None
-    if len(content) > INPUT_BYTES_MAX:
-        raise BadArgument(f"{path!r} is larger than {INPUT_BYTES_MAX} bytes")
     rounds: list[FinishedRound] = []
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(read_file_or_input(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -132,4 +122,4 @@ def _as_text(finished: "FinishedRound") -> Iterator[str]:
     else:
         yield f"  outcome {finished.outcome}, player {totals['player']}, banker {totals['banker']}"
     laid = ", ".join(f"{amount} on {spot}" for spot, amount in finished.totals.items()) or "no bets"
-    yield f"  {laid}; {finished.paid} came back to {finished.settled} patrons"
+    yield f"  {laid}; {finished.paid} came back to {finished.settled} patron{'' if finished.settled == 1 else 's'}"

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from client_sdk.commands.arguments import BadArgument, Subparsers
+from client_sdk.commands.files import read_file
 from client_sdk.game.cards import CARDS_PER_DECK
 from client_sdk.game.proofs import ProofFailed, RevealedShoe, verify_shoe
 from client_sdk.game.shoe_file import read_shoe
-
-FILE_BYTES_MAX: Final = 16 * 2**20
 
 _HOLDS: Final = 0
 _DIFFERS: Final = 1
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     Raises BadArgument and GameError for a file that holds no shoe.
     """
-    told = read_shoe(_decode(_read(args.file)))
+    told = read_shoe(_decode(read_file(args.file)))
     try:
         cards = verify_shoe(told)
     except ProofFailed as difference:
@@ -40,17 +39,6 @@ def run(args: argparse.Namespace) -> int:
         return _DIFFERS
     print("\n".join(_as_text(told, cards)))
     return _HOLDS
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        raise BadArgument(f"cannot read {path!r}: {error}") from None
-    if len(content) > FILE_BYTES_MAX:
-        raise BadArgument(f"{path!r} is larger than {FILE_BYTES_MAX} bytes")
-    return content
 
 
 def _decode(content: bytes) -> object:

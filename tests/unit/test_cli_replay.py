@@ -68,7 +68,7 @@ def test_a_round_card_by_card(rounds: Rounds) -> None:
         "  banker  2s    total 2",
         "  banker  5h    total 7",
         "  outcome banker, player 6, banker 7",
-        "  2500 on banker, 100 on tie; 4875 came back to 1 patrons",
+        "  2500 on banker, 100 on tie; 4875 came back to 1 patron",
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_void_round_tells_why(rounds: Rounds) -> None:
     void = finished(player=["6c", "Td"], banker=["Js"], outcome=None, void_reason="operator", totals={}, paid=0)
     code, out, _ = rounds(void)
     assert code == 0
-    assert out.splitlines()[-2:] == ["  void: operator", "  no bets; 0 came back to 1 patrons"]
+    assert out.splitlines()[-2:] == ["  void: operator", "  no bets; 0 came back to 1 patron"]
 
 
 def test_what_json_prints_can_be_read_again(rounds: Rounds) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from client_sdk import cli
-from client_sdk.commands import verify
+from client_sdk.commands import files
 from client_sdk.game.cards import Card
 from client_sdk.game.shoe_file import write_shoe
 from tests.support.revealed_shoes import revealed_shoe
@@ -118,7 +118,7 @@ def test_no_shoe_at_all_is_one_line(shoes: Shoes, content: str | bytes) -> None:
 
 
 def test_files_that_cannot_be_read_are_one_line(shoes: Shoes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "FILE_BYTES_MAX", 1000)
+    monkeypatch.setattr(files, "FILE_BYTES_MAX", 1000)
     (tmp_path / "large").write_text(" " * 1001)
     for words in ([str(tmp_path / "none")], [str(tmp_path)], [str(tmp_path / "large")], ["a\x00b"], [], ["a", "b"]):
         code, out, err = shoes.verify(*words)

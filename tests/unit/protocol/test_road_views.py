@@ -1,10 +1,9 @@
 """The roads on the wire: whoever follows the deltas has what a late comer is told, and both are the computed roads."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.game.beads import BEAD_LETTERS, BadBeads, read_beads, write_beads
+from client_sdk.game.beads import BEAD_LETTERS
 from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.road_rounds import LETTERS, RoadRound
 from client_sdk.game.roads import Roads
@@ -53,24 +52,3 @@ def test_deltas_keep_up_with_the_whole(rounds: list[RoadRound]) -> None:
         followed = roads_after(followed, roads_delta(roads))
         assert followed == roads_view(roads, rounds_max=None)
     assert_tells(followed, rounds)
-
-
-@given(SHOES)
-def test_beads_are_read_as_they_were_written(rounds: list[RoadRound]) -> None:
-    assert read_beads(write_beads(rounds)) == tuple(rounds)
-
-
-@pytest.mark.parametrize("text", ["P", "P..B", "X..", "P.X", "PX.", "p..", "P.."[::-1]])
-def test_what_writes_no_round_is_refused(text: str) -> None:
-    with pytest.raises(BadBeads):
-        read_beads(text)
-
-
-def test_pairs_and_naturals_have_a_letter_for_each_side() -> None:
-    rounds = [
-        RoadRound(Outcome.PLAYER),
-        RoadRound(Outcome.BANKER, player_pair=True, banker_natural=True),
-        RoadRound(Outcome.TIE, player_pair=True, banker_pair=True, player_natural=True, banker_natural=True),
-        RoadRound(Outcome.PLAYER, banker_pair=True, player_natural=True),
-    ]
-    assert write_beads(rounds) == "P..BPBT22PBP"

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from itertools import islice
+from time import monotonic
 from typing import Final
 
 from server.ledger.copies import Copy, copies_of
@@ -21,8 +22,9 @@ log = logging.getLogger(__name__)
 
 BATCH_COPIES_MAX: Final = 20_000
 """Copies that are made together (some megabytes), so that a patron with several acts in a round costs one call."""
-PATRONS_AT_ONCE: Final = 64
-"""Calls that go to the store together: it is busy with them for two or three milliseconds, which others can wait."""
+PATRONS_AT_ONCE: Final = 24
+"""Calls that go to the store together: it and this node are busy with them for some milliseconds, which others can
+wait. Then the projector rests as long as they took: nobody waits for a copy, but other tables for their deadlines."""
 COPIES_AT_ONCE: Final = 200
 """Copies made in a row, about a millisecond; then the node's other work has its turn."""
 RETRY_MS: Final = (200, 600)
@@ -91,7 +93,9 @@ class Projector:
         """Append the copies; the table's mark moves when all were answered."""
         waiting, lost = iter(batch.copies.items()), 0
         while some := list(islice(waiting, PATRONS_AT_ONCE)):
+            began_s = monotonic()
             lost += await self._ledgers.project(self._table, marks, some)
+            await asyncio.sleep(monotonic() - began_s)
         if lost:
             log.warning("patrons_without_wallet", extra={"table": self._table, "patrons": lost})
         await self._ledgers.move_projected(self._table, self._lease, batch.number, batch.at_ms)

@@ -12,15 +12,17 @@ from server.store.records import pack
 from server.store.tables import Lease, SettleLine, Tables
 from server.table.state import TableState
 
-SETTLE_CHUNK: Final = 250
-"""Patrons in one script call: a few milliseconds, which other tables on the same store can wait."""
+SETTLE_CHUNK: Final = 125
+"""Patrons whose bets are computed, and then settled in one script call, at a stretch: each takes a few milliseconds,
+which other tables on the same node or store can wait."""
 
 
 async def settle_bets(tables: Tables, table: str, lease: Lease, state: TableState, rules: TableRules) -> None:
     """Settle every open bet of a round that is decided or void. Raises `StoreError`."""
-    lines = [settle_line(patron, bets, state, rules) async for patron, bets in tables.open_bets(table)]
-    for start in range(0, len(lines), SETTLE_CHUNK):
-        await tables.settle(table, lease, state.round, lines[start : start + SETTLE_CHUNK])
+    laid = [each async for each in tables.open_bets(table)]
+    for start in range(0, len(laid), SETTLE_CHUNK):
+        lines = [settle_line(patron, bets, state, rules) for patron, bets in laid[start : start + SETTLE_CHUNK]]
+        await tables.settle(table, lease, state.round, lines)
 
 
 def settle_line(patron: str, bets: dict[Spot, int], state: TableState, rules: TableRules) -> SettleLine:

@@ -36,6 +36,10 @@ log = logging.getLogger(__name__)
 
 _EVENT_TYPES: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
 
+ASK_FIRST_SHARE: Final = 0.5
+"""After a break of so much of the grace time the table is asked whether the seat still waits: the answer to the join
+itself may take the rest."""
+
 
 class Follower:
     """A followed table.
@@ -147,10 +151,11 @@ class Follower:
         self._show(SeatFreed(table=self.table, reason=reason, wallet=None))
 
     def _may_be_freed(self, now_ms: float) -> bool:
-        """Whether the break was long enough for the table to have given the seat away, or it was about to."""
+        """Whether the break was long enough for the table to have given the seat away before the request is decided,
+        or it was about to. A join then would take a new seat, without the chips of the old one."""
         if self._heard_ms is None:
             return False
-        return self._was_warned or now_ms - self._heard_ms >= self.mirror.rules.grace_ms
+        return self._was_warned or now_ms - self._heard_ms >= self.mirror.rules.grace_ms * ASK_FIRST_SHARE
 
     # --- events ---
 

@@ -164,8 +164,8 @@ async def test_a_short_break_takes_the_seat_at_once_a_long_one_asks_for_it_first
     grace_ms = view().rules.grace_ms
     follower, inbox = following(seq=4, you=seat())
     follower.detach(heard_ms=100)
-    assert isinstance(follower.resume_request("r", 100 + grace_ms - 1), Join)
-    assert isinstance(follower.resume_request("r", 100 + grace_ms), Watch)
+    assert isinstance(follower.resume_request("r", 100 + grace_ms // 2 - 1), Join)
+    assert isinstance(follower.resume_request("r", 100 + grace_ms // 2), Watch)
     follower.accept_watch(resumed(you=seat(9_000)))  # it is still there, and not yet ours
     assert not follower.is_attached
     assert isinstance(follower.resume_request("r", 100 + grace_ms), Join)

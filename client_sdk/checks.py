@@ -7,10 +7,12 @@ Pure, with the very rules the house deals by. The order of the cards in the shoe
 from collections.abc import Mapping, Sequence
 
 from client_sdk.exceptions import RoundDisputed
+from client_sdk.game.beads import write_bead
 from client_sdk.game.cards import Card, hand_total, parse_card
 from client_sdk.game.errors import GameError
+from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.settlement import BetResult, Result, settle
-from client_sdk.game.tableau import Side, decide, is_natural, next_side
+from client_sdk.game.tableau import Hands, Side, decide, is_natural, next_side
 from client_sdk.game.variants import Spot, Variant
 from client_sdk.protocol.messages import BetLine, DealtCard, Results, RoundDecided, TableRules
 from client_sdk.view import stakes_of
@@ -91,6 +93,7 @@ def _check_deal(dealt: Sequence[DealtCard], decided: RoundDecided) -> list[str]:
             ("the player's natural", decided.player_natural, is_natural(player)),
             ("the banker's natural", decided.banker_natural, is_natural(banker)),
             ("the outcome", decided.outcome.value, decide(player, banker).value),
+            ("the bead", decided.roads.bead, write_bead(RoadRound.of(Hands(tuple(player), tuple(banker))))),
         )
         if told != made
     ]

@@ -50,6 +50,7 @@ def test_a_round_without_own_bets_passes() -> None:
         ({"banker_natural": True}, "the banker's natural is True"),
         ({"player": ["2c", "3d"]}, "the player's hand is ['2c', '3d']"),
         ({"banker": ["Tc", "3h", "6s"]}, "the banker's hand is"),
+        ({"roads": replace(decided(SIX_CARDS).roads, bead="T2.")}, "the bead is T2., the cards make B.."),
     ],
 )
 def test_a_wrong_decision_is_named(changes: dict[str, Any], named: str) -> None:

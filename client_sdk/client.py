@@ -16,8 +16,11 @@ from typing import Any, Final, Literal, Self
 
 from client_sdk.calls import fresh_request_id
 from client_sdk.clock import ClockSample
+from client_sdk.cuts import keep_cutting
 from client_sdk.exceptions import Disconnected, ProtocolMismatch, PuntoError
 from client_sdk.follower import Follower, seated_view, watched_view
+from client_sdk.game.proofs import RevealedShoe
+from client_sdk.judge import recall_shoe
 from client_sdk.pages import Pages
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
 from client_sdk.protocol.messages import (
@@ -227,6 +230,14 @@ class Client:
         )
         return await self._session.desk.ask(request, LimitsNow)
 
+    async def recall_shoe(self, table: str, shoe: int | None = None) -> RevealedShoe:
+        """Read all that was told of a shoe that has ended, by default the table's last one. The newest few are kept.
+
+        `client_sdk.game.proofs.verify_shoe` checks it, `client_sdk.game.shoe_file` keeps it in a file. What was told
+        before its cards has to be compared by somebody who was there.
+        """
+        return await recall_shoe(self._session.desk, table, shoe)
+
     async def ping(self, table: str | None = None) -> ClockSample:
         """Measure the way to the server and back; with a followed table its clock gets better by it."""
         return await ping(self._session, table)
@@ -277,10 +288,13 @@ class Client:
 
     def _follow(self, view: TableView) -> None:
         session = self._session
-        follower = Follower(view, events_max=session.settings.inbox_events_max)
+        limits = session.settings
+        follower = Follower(view, events_max=limits.inbox_events_max, verifies=limits.verifies)
         self._tables = {**self.tables, view.table: Table(session, follower)}
         session.roster.add(follower)
         session.tasks.start(keep_clock(session, follower), f"punto-clock {view.table}")
+        if limits.cuts:
+            session.tasks.start(keep_cutting(session, follower), f"punto-cut {view.table}")
 
 
 class Connecting:

@@ -7,11 +7,11 @@
      │   │    RequestReused
      │   ├─ TableRefused                20xx: the table or the seat does not allow it
      │   │    UnknownTable, NotWatching, NotSeated, SeatTakenOver, TableFull,
-     │   │    InsufficientWallet, TooManyTables, TableClosed, Excluded
+     │   │    InsufficientWallet, TooManyTables, TableClosed, Excluded, UnknownShoe
      │   ├─ ActRefused                  21xx: the rules refuse the act
      │   │    RoundOver, BettingClosed, TooManyActs, SpotForbidden, ChipUnknown, SpotsConflict, AboveMaximum,
      │   │    BelowMinimum, InsufficientStack, NothingToUndo, NothingToDouble, NothingToRebet, LayoutNotEmpty,
-     │   │    TableMaximum, StakeLimit, LossLimit, SessionOver
+     │   │    TableMaximum, StakeLimit, LossLimit, SessionOver, ShoeOver, AlreadyCut, CutsClosed, TooManyCuts
      │   ├─ IdentityRefused             3xxx: who you are
      │   │    TokenRefused, NameRefused, TokenExpired, TokenRevoked, RoleForbids, OriginRefused
      │   ├─ NotNow                      4xxx: sent again for as long as the call may last, and still not now
@@ -27,6 +27,7 @@
      ├─ TooMuchWaiting                  too many requests wait for an answer already
      ├─ ClockUnknown                    no answer to a ping yet, so the table's time is not known
      ├─ RoundDisputed                   a round does not follow from its cards
+     ├─ ShoeDisputed                    what a table told of a shoe does not fit together
      └─ ClientFailed                    a fault of the SDK itself
 
 A code that this version does not know gives the class of its range. Constructors take data, `__str__` makes the
@@ -37,6 +38,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Final
 
+from client_sdk.game.proofs import ProofFailed
 from client_sdk.protocol.errors import ErrorCode
 from client_sdk.protocol.messages import Error
 
@@ -214,6 +216,12 @@ class TableClosed(TableRefused):
     CODE = ErrorCode.TABLE_CLOSED
 
 
+class UnknownShoe(TableRefused):
+    """The table tells nothing of that shoe: its cuts are not frozen, it has not ended, or it is kept no longer."""
+
+    CODE = ErrorCode.UNKNOWN_SHOE
+
+
 class Excluded(TableRefused):
     """The patron, or the house, has excluded the patron from play for now."""
 
@@ -320,6 +328,30 @@ class TableMaximum(ActRefused):
     """All seats together would have more on the spot than the table takes."""
 
     CODE = ErrorCode.TABLE_MAXIMUM
+
+
+class ShoeOver(ActRefused):
+    """The cut named another shoe than the open one."""
+
+    CODE = ErrorCode.SHOE_OVER
+
+
+class AlreadyCut(ActRefused):
+    """The patron has put another cut into this shoe."""
+
+    CODE = ErrorCode.ALREADY_CUT
+
+
+class CutsClosed(ActRefused):
+    """The shoe's first betting has closed, or its cards were prepared: it takes no cuts."""
+
+    CODE = ErrorCode.CUTS_CLOSED
+
+
+class TooManyCuts(ActRefused):
+    """The shoe holds as many cuts as it may."""
+
+    CODE = ErrorCode.TOO_MANY_CUTS
 
 
 class TokenRefused(IdentityRefused):
@@ -524,6 +556,18 @@ class RoundDisputed(PuntoError):
 
     def __str__(self) -> str:
         return f"round {self.round} of {self.table} does not add up: {'; '.join(self.mismatches)}"
+
+
+class ShoeDisputed(PuntoError):
+    """What a table told of a shoe does not fit together: `proof` names the first difference."""
+
+    def __init__(self, table: str, proof: ProofFailed) -> None:
+        super().__init__(table, proof)
+        self.table = table
+        self.proof = proof
+
+    def __str__(self) -> str:
+        return f"the shoe of {self.table} does not hold: {self.proof}"
 
 
 class ClientFailed(PuntoError):

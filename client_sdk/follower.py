@@ -12,13 +12,16 @@ from typing import Final, get_args
 import msgspec
 from msgspec.structs import replace
 
+from client_sdk.auditor import Auditor
 from client_sdk.clock import TableClock
-from client_sdk.exceptions import ProtocolMismatch, PuntoError
+from client_sdk.exceptions import ProtocolMismatch, PuntoError, ShoeDisputed
+from client_sdk.game.proofs import ProofFailed
 from client_sdk.inbox import Inbox
 from client_sdk.mirror import Applied, TableMirror
 from client_sdk.protocol.codec import decode_event
 from client_sdk.protocol.messages import (
     AnyEvent,
+    AnyUnnumbered,
     Join,
     Message,
     OwnSeat,
@@ -31,6 +34,7 @@ from client_sdk.protocol.messages import (
     Watch,
     Watching,
 )
+from client_sdk.shoe_audit import OwnCut
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +54,9 @@ class Follower:
     client holds it: nobody tells what becomes of it elsewhere.
     """
 
-    def __init__(self, view: TableView, *, events_max: int) -> None:
+    def __init__(self, view: TableView, *, events_max: int, verifies: bool = True) -> None:
         self.mirror = TableMirror(view)
+        self.auditor = Auditor(view) if verifies else None
         self.clock = TableClock()
         self.wants_seat = view.you is not None
         self.is_attached = True
@@ -60,7 +65,7 @@ class Follower:
         self.turned = asyncio.Event()
         self._events_max = events_max
         self._inboxes: list[Inbox] = []
-        self._error: PuntoError | None = None
+        self.error: PuntoError | None = None
         self._gap_seq: int | None = None
         self._needs_snapshot = False
         self._heard_ms: float | None = None
@@ -74,13 +79,26 @@ class Follower:
         """The table's id."""
         return self.mirror.table
 
+    def shoe_to_cut(self) -> int | None:
+        """Return the number of the open shoe where it takes cuts, as far as we know, and none of ours is in it."""
+        view, shoe = self.mirror.view, self.mirror.shoe
+        if shoe is None or not shoe.commitment or view.you is None or view.you.cut is not None:
+            return None
+        return shoe.number if view.phase == "betting" and view.round == shoe.first_round else None
+
+    def cut_accepted(self, shoe: int, own: OwnCut) -> None:
+        """A cut of ours is in the shoe."""
+        self.mirror.apply_cut(shoe, own.cut[1].hex())
+        if self.auditor is not None:
+            self.auditor.accepted(shoe, own)
+
     # --- readers ---
 
     def subscribe(self) -> Inbox:
         """Open a reader for the events from now on."""
         inbox = Inbox(self._events_max, lambda: self._snapshot("behind", self.mirror.view))
         if self.is_ended:
-            inbox.end(self._error)
+            inbox.end(self.error)
         else:
             self._inboxes.append(inbox)
         return inbox
@@ -93,7 +111,7 @@ class Follower:
     def end(self, error: PuntoError | None = None) -> None:
         """End every reader, present and later ones: with the error, or quietly."""
         if not self.is_ended:
-            self.is_ended, self._error = True, error
+            self.is_ended, self.error = True, error
             self.turned.set()
             self.is_attached = self.wants_seat = False
             for inbox in self._inboxes:
@@ -189,7 +207,23 @@ class Follower:
             self.wants_seat = False
         elif isinstance(event, SeatWarned):
             self._was_warned = True
+        if not self._holds(event):
+            return False
         self._put(event)
+        return True
+
+    def _holds(self, event: AnyEvent) -> bool:
+        """Hold the event against what was told of the shoe before; the first difference ends the table."""
+        if self.auditor is None or (isinstance(event, AnyUnnumbered) and not isinstance(event, Snapshot)):
+            return True
+        try:
+            if isinstance(event, Snapshot):
+                self.auditor.looks(event.snapshot)
+            else:
+                self.auditor.takes(event)
+        except ProofFailed as proof:
+            self.end(ShoeDisputed(self.table, proof))
+            return False
         return True
 
     def _show_owed_results(self) -> None:

@@ -219,6 +219,11 @@ class TableMirror:
         self.view = replace(self.view, you=seat_after_receipt(you, receipt))
         return Applied.APPLIED
 
+    def apply_cut(self, shoe: int, cut: str) -> None:
+        """Take note that the own cut (hex) is in the open shoe."""
+        if self.you is not None and self.shoe is not None and self.shoe.number == shoe:
+            self.view = replace(self.view, you=replace(self.you, cut=cut))
+
     def renew_seat(self, you: OwnSeat | None) -> None:
         """Take the own seat as the server told it beside a resume; None makes a spectator."""
         self.view = replace(self.view, you=you)

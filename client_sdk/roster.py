@@ -12,9 +12,11 @@ from secrets import SystemRandom
 from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
 from client_sdk.desk import Desk, now_ms
-from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, ServerFailed, TimedOut
+from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, ServerFailed, ShoeDisputed, TimedOut
 from client_sdk.follower import Follower
+from client_sdk.judge import judge
 from client_sdk.protocol.messages import AnyEvent, Join, Message, Request, Watching
+from client_sdk.shoe_audit import ShoeAudit
 from client_sdk.tasks import Tasks
 
 log = logging.getLogger(__name__)
@@ -114,6 +116,27 @@ class Roster:
             log.debug("event_for_nobody", extra={"table": message.get("table")})
             return None
         event = follower.feed(message)
+        if follower.is_ended:
+            self.drop(follower, follower.error)
+            return event
+        self._judge_ended(follower)
         if follower.is_behind:
             self._resume(follower)
         return event
+
+    # --- shoes that have ended ---
+
+    def _judge_ended(self, follower: Follower) -> None:
+        """Have each shoe judged that has just been revealed."""
+        auditor = follower.auditor
+        while auditor is not None and auditor.ended:
+            audit = auditor.ended.pop(0)
+            self._tasks.start(self._judge(follower, audit), f"punto-audit {follower.table}")
+
+    async def _judge(self, follower: Follower, audit: ShoeAudit) -> None:
+        try:
+            await judge(self._desk, audit)
+        except ShoeDisputed as dispute:
+            self.drop(follower, dispute)
+        except PuntoError as error:
+            log.warning("shoe_not_checked", extra={"table": audit.table, "shoe": audit.number, "reason": str(error)})

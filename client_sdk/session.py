@@ -95,6 +95,11 @@ class Session:
         self._heard_ms = 0.0
 
     @property
+    def patron(self) -> str | None:
+        """Our public id, once a server has told it."""
+        return None if self.welcome is None else self.welcome.patron
+
+    @property
     def is_ended(self) -> bool:
         """Whether nothing will be tried any more."""
         return self.desk.error is not None

@@ -46,6 +46,13 @@ class Settings:
     """One message of the server; a larger one drops the line."""
     pages_max: int = 1_000
     """Pages of the lobby, of a statement or a history that are followed; a longer one raises `ProtocolMismatch`."""
+    verifies: bool = True
+    """Check every round by the proofs of its cards and every shoe by its secret; what does not fit ends the table with
+    `ShoeDisputed`."""
+    cuts: bool = True
+    """Put a cut of random bytes into each shoe for which this client is seated in time, unless it has put in one."""
+    cuts_checked_max: int = 1_000
+    """Cuts of a shoe that are asked for to check it whole; of one with more only its rounds are checked."""
 
 
 DEFAULTS = Settings()

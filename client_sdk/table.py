@@ -11,16 +11,22 @@ from msgspec.structs import replace
 
 from client_sdk.calls import fresh_request_id
 from client_sdk.clock import TableClock
+from client_sdk.cuts import fresh_cut, put_cut
 from client_sdk.desk import now_ms
 from client_sdk.exceptions import Disconnected, NotWatching
 from client_sdk.follower import Follower
+from client_sdk.game.fairness import Cut
 from client_sdk.game.variants import Spot
 from client_sdk.inbox import Inbox
+from client_sdk.judge import list_cuts
 from client_sdk.mirror import TableMirror
 from client_sdk.protocol.messages import (
+    CUT_BYTES_MAX,
+    CUT_BYTES_MIN,
     AnyAct,
     AnyEvent,
     Clear,
+    CutAccepted,
     Double,
     Leave,
     Left,
@@ -91,6 +97,16 @@ class Table:
         return self._follower.is_attached
 
     @property
+    def patron(self) -> str:
+        """Our own public id."""
+        return self._session.patron or ""
+
+    def shoe_to_cut(self) -> int | None:
+        """Return the number of the open shoe where it takes cuts, as far as the mirror tells, and none of ours is in
+        it."""
+        return self._follower.shoe_to_cut()
+
+    @property
     def waiting(self) -> int:
         """How many requests about this table wait for their answer: what they hope for is not in the mirror."""
         return self._session.desk.calls.about(self.id)
@@ -144,6 +160,24 @@ class Table:
     async def ready(self, *, round: int | None = None) -> Receipt:
         """Ask for the cards; a later act takes it back."""
         return await self._act(Ready(**self._naming(round)))
+
+    async def cut(self, cut: bytes | None = None, *, shoe: int | None = None) -> CutAccepted:
+        """Put a cut of 8 to 32 bytes into the open shoe, random ones for None; once, until its first betting closes.
+
+        Where `Settings.cuts` is left on, the client does it by itself some moments after the shoe was opened, unless
+        you come first. Raises what an act raises, and ValueError for a cut of another length.
+        """
+        chosen = fresh_cut() if cut is None else bytes(cut)
+        if not CUT_BYTES_MIN <= len(chosen) <= CUT_BYTES_MAX:
+            raise ValueError(f"a cut has {CUT_BYTES_MIN} to {CUT_BYTES_MAX} bytes, not {len(chosen)}")
+        view = self.mirror.shoe
+        number = shoe if shoe is not None else 0 if view is None else view.number
+        return await put_cut(self._session, self._follower, number, chosen)
+
+    async def list_cuts(self, shoe: int) -> list[Cut]:
+        """Read the cuts of a shoe, once its first betting has closed: (patron's id, cut), in the order of their
+        acceptance."""
+        return await list_cuts(self._session.desk, self.id, shoe)
 
     async def leave(self) -> Left:
         """Give up the seat, at once or after the round where bets lie, and go on watching.

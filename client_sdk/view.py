@@ -26,6 +26,7 @@ from client_sdk.protocol.messages import (
     RulesChanged,
     SeatView,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     ShoeView,
     TableClosed,
@@ -41,7 +42,8 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
     """Return the state after a numbered event."""
     match event:
         case ShoeStarted():
-            return replace(view, seq=event.seq, shoe=_fresh_shoe(event), roads=event.roads or view.roads)
+            fresh, you = _fresh_shoe(event, view.round + 1), _without_cut(view.you)
+            return replace(view, seq=event.seq, shoe=fresh, you=you, roads=event.roads or view.roads)
         case BettingOpened():
             return _opened(view, event)
         case BettingExtended():
@@ -49,7 +51,11 @@ def view_after(view: TableView, event: AnyNumbered) -> TableView:
         case BettingClosed():
             crowd = replace(view.crowd, totals=event.totals)
             closed = replace(view, seq=event.seq, phase="dealing", round=event.round, crowd=crowd)
-            return replace(closed, closes_at_ms=event.closed_at_ms)  # which an early close has moved
+            cut = _with_cuts(view.shoe, event)
+            return replace(closed, closes_at_ms=event.closed_at_ms, shoe=cut)  # an early close has moved the instant
+        case ShoeShuffled():
+            shuffled = None if view.shoe is None else replace(view.shoe, merkle_root=event.merkle_root)
+            return replace(view, seq=event.seq, shoe=shuffled)
         case CardsBurned():
             return replace(view, seq=event.seq, shoe=_with_remaining(view.shoe, event.remaining))
         case CardDealt():
@@ -126,14 +132,26 @@ def _seat_without_bets(seat: SeatView) -> SeatView:
     return replace(seat, bets={}, ready=False) if seat.bets or seat.ready else seat
 
 
-def _fresh_shoe(event: ShoeStarted) -> ShoeView:
+def _fresh_shoe(event: ShoeStarted, first_round: int) -> ShoeView:
     return ShoeView(
         number=event.shoe,
         cards=event.cards,
         commitment=event.commitment,
         remaining=event.cards,
         is_last_round=False,
+        first_round=first_round,
     )
+
+
+def _with_cuts(shoe: ShoeView | None, event: BettingClosed) -> ShoeView | None:
+    if shoe is None or event.cuts is None:
+        return shoe
+    return replace(shoe, cuts=event.cuts, cuts_digest=event.cuts_digest)
+
+
+def _without_cut(seat: OwnSeat | None) -> OwnSeat | None:
+    """A cut belongs to the shoe that it was put into."""
+    return None if seat is None else replace(seat, cut=None)
 
 
 def _with_remaining(shoe: ShoeView | None, remaining: int) -> ShoeView | None:

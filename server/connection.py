@@ -20,6 +20,9 @@ from client_sdk.protocol.messages import (
     PROTOCOL_VERSION,
     Act,
     AnyRequest,
+    Cut,
+    CutAccepted,
+    CutsPage,
     Error,
     Hello,
     History,
@@ -30,10 +33,13 @@ from client_sdk.protocol.messages import (
     Limits,
     LimitsNow,
     LimitValues,
+    ListCuts,
     ListTables,
+    PatronCut,
     Ping,
     Place,
     Pong,
+    RecallShoe,
     Receipt,
     Refresh,
     Refreshed,
@@ -41,6 +47,7 @@ from client_sdk.protocol.messages import (
     Rounds,
     RoundsPage,
     SetLimits,
+    ShoeRecalled,
     Statement,
     StatementPage,
     TablesPage,
@@ -251,7 +258,7 @@ class Connection:
                 return error_reply(request.request_id, ErrorCode.HELLO_FIRST)
             case Refresh():
                 return await self._refresh(request, self.identity)
-            case Join() | Leave() | Statement() | History() | Limits() | SetLimits() if (
+            case Join() | Leave() | Cut() | Statement() | History() | Limits() | SetLimits() if (
                 self.identity.role is not Role.PATRON
             ):
                 return error_reply(request.request_id, ErrorCode.ROLE_FORBIDS)
@@ -265,6 +272,12 @@ class Connection:
                 return await self._join(request)
             case Leave():
                 return await self._leave(request)
+            case Cut():
+                return await self._cut(request)
+            case ListCuts():
+                return await self._list_cuts(request)
+            case RecallShoe():
+                return await self._recall_shoe(request)
             case Statement():
                 return await self._statement(request)
             case History():
@@ -401,6 +414,32 @@ class Connection:
             self._house.hub.give_up_seat(self, request.table)
             self._asked_for_seat.discard(request.table)
         return Left(request_id=request.request_id, table=request.table, after_round=wallet is None, wallet=wallet)
+
+    async def _cut(self, request: Cut) -> Reply | Error:
+        if request.table not in self._followed:
+            return error_reply(request.request_id, ErrorCode.NOT_WATCHING)
+        taken = await self._house.tables.cut(
+            request.table, self.patron, self.id, request.shoe, bytes.fromhex(request.cut)
+        )
+        return CutAccepted(
+            request_id=request.request_id,
+            table=request.table,
+            shoe=request.shoe,
+            number=taken.number,
+            accepted_at_ms=taken.accepted_at_ms,
+        )
+
+    async def _list_cuts(self, request: ListCuts) -> Reply:
+        cuts, more = await self._house.tables.list_cuts(request.table, request.shoe, request.after, request.limit)
+        told = [PatronCut(patron=patron.decode(), cut=cut.hex()) for patron, cut in cuts]
+        return CutsPage(request_id=request.request_id, table=request.table, shoe=request.shoe, cuts=told, more=more)
+
+    async def _recall_shoe(self, request: RecallShoe) -> Reply | Error:
+        await self._house.tables.view(request.table, None, 0)  # refuses an unknown table
+        ended = await self._house.tables.ended_shoe(request.table, request.shoe)
+        if ended is None:
+            return error_reply(request.request_id, ErrorCode.UNKNOWN_SHOE)
+        return ShoeRecalled(request_id=request.request_id, table=request.table, ended=ended)
 
     async def _statement(self, request: Statement) -> Reply:
         lines, more, complete_to = await self._house.statements.page(self.patron, request.before, request.limit)

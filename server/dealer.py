@@ -14,18 +14,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.seals import Seal
-from client_sdk.game.shoe import Shoe
 from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
 from server import metrics
 from server.cashier import Cashier
 from server.clock import StoreClock
 from server.hub import Hub
+from server.keyring import SealKeyMissing
 from server.projector import Projector
 from server.running import running
 from server.sealing import Sealer
 from server.settling import settle_bets
-from server.shoes import ShoeLost, Shoes
+from server.shoes import ShoeBroken, Shoes
 from server.store import bus
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
@@ -37,7 +38,8 @@ from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.sweeping import sweep_for_ever
 from server.table import machine
 from server.table.history import finished_round
-from server.table.machine import Change, Due
+from server.table.machine import Change, Due, FrozenCuts
+from server.table.open_shoe import OpenShoe
 from server.table.phases import Phase, Step
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,8 @@ OUTAGE_MS_MIN: Final = 500
 """A store that was away for less did not take anybody's betting time."""
 LOSS_REPORT_MS: Final = 500
 """After the store was restarted or replaced its tables wait so long: a hub whose seats know more than it says so."""
+KEY_RETRY_MS: Final = 2_000
+"""A table whose secret this node can't open is looked at again so often: another node may hold the key."""
 SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
 
@@ -97,7 +101,7 @@ class Dealer:
         self._may_be_lost = False
         self._claimed: Claimed | None = None
         self._wishes, self._operated = Wishes(), -1
-        self._shoe: Shoe | None = None
+        self._shoe: OpenShoe | None = None
         self._told_crowd = -1
         self._told_pause = ""
         self._cleared_for: tuple[str, ...] = ()
@@ -148,6 +152,10 @@ class Dealer:
                 except StoreError as error:
                     metrics.LOST_TABLES.labels(type(error).__name__).inc()
                     self._tell_pause(f"{type(error).__name__} {error}")
+                except SealKeyMissing as missing:
+                    log.error("seal_key_missing", extra={"table": self.table, "key": missing.key_id})
+                    await self._release()
+                    await self._sleep(KEY_RETRY_MS)
                 else:
                     return
                 self._forget()
@@ -244,13 +252,20 @@ class Dealer:
             await self._commit(machine.extend_betting(state, self.table, closes_at_ms + away_ms))
 
     async def _reopen_shoe(self) -> None:
-        """Make the open shoe again; one that can't be made ends, and a round in the middle of it does not count."""
-        claimed = self._now
-        try:
-            self._shoe = self._at.shoes.reopen(claimed.state, claimed.rules) if claimed.state.has_shoe else None
-        except ShoeLost:
+        """Make the open shoe again, and look whether it is the one that was told. One that can't be made, or is not,
+        ends, and a round in the middle of it does not count. Raises `SealKeyMissing`."""
+        state, rules = self._now.state, self._now.rules
+        if not state.has_shoe:
             self._shoe = None
-            await self._break_shoe("lost")
+            return
+        cuts = await self._tables.frozen_cuts(self.table) if state.shoe_cuts else []
+        try:
+            self._shoe = self._at.shoes.open(self.table, state, rules, cuts)
+        except ShoeBroken as broken:
+            self._shoe = OpenShoe(broken.secret)
+            if not self._now.rollback:  # which says better why
+                log.error("shoe_broken", extra={"table": self.table, "shoe": state.shoe, "reason": broken.reason})
+                await self._break_shoe(broken.reason)
 
     async def _notice_rollback(self) -> None:
         """Look whether the table lies in another run of the store than before. Where that one can have forgotten
@@ -284,24 +299,25 @@ class Dealer:
         """End the open shoe now: an undecided round in it is void, a decided one is settled first."""
         state = self._now.state
         if state.phase in (Phase.BETTING, Phase.DEALING):
-            await self._void(reason, breaks_shoe=state.has_shoe)
+            await self._void(reason)
         if not self._now.state.is_settled:
             await self._settle_round()
         if self._now.state.has_shoe:
-            await self._commit(machine.break_shoe(self._now.state, self.table, reason))
+            state, rules = self._now.state, self._now.rules
+            await self._commit(machine.break_shoe(state, self.table, rules, reason, self._secret))
         self._shoe = None
 
     async def _void_if_asked(self) -> None:
-        """Void the open round where the operator wants it; its shoe goes on. A nudge alone proves nothing."""
+        """Void the open round where the operator wants it. A nudge alone proves nothing."""
         self._may_be_void = False
         asked_round, reason = await self._tables.void_asked(self.table)
         state = self._now.state
         if asked_round == state.round and state.phase in (Phase.BETTING, Phase.DEALING):
-            await self._void(f"operator: {reason}" if reason else "operator", breaks_shoe=False)
+            await self._void(f"operator: {reason}" if reason else "operator")
 
-    async def _void(self, reason: str, *, breaks_shoe: bool) -> None:
-        """Let the open round not count; settling then gives every stake back."""
-        change = machine.void_round(self._now.state, self.table, self._clock.now_ms(), reason, breaks_shoe=breaks_shoe)
+    async def _void(self, reason: str) -> None:
+        """Let the open round not count; settling then gives every stake back and ends the shoe."""
+        change = machine.void_round(self._now.state, self.table, self._clock.now_ms(), reason)
         self._clock.hear(await self._tables.void_round(self.table, self._now.lease, change))
         self._claimed = self._now._replace(state=change.state)
         log.warning("round_voided", extra={"table": self.table, "round": change.state.round, "reason": reason})
@@ -320,12 +336,14 @@ class Dealer:
         match due.step if due is not None else Step.OPEN_BETTING:
             case Step.CLOSE_BETTING:
                 await self._close_betting()
+            case Step.SHUFFLE_SHOE:
+                await self._shuffle_shoe()
             case Step.BURN_CARDS:
                 await self._commit(machine.burn_cards(state, self.table, rules, self._open_shoe, now_ms))
             case Step.DEAL_CARD:
                 await self._commit(machine.deal_card(state, self.table, rules, self._open_shoe, now_ms))
             case Step.DECLARE_OUTCOME:
-                await self._commit(machine.declare_outcome(state, self.table, rules, now_ms))
+                await self._commit(machine.declare_outcome(state, self.table, rules, self._open_shoe, now_ms))
             case Step.FINISH_ROUND:
                 await self._settle_round()
             case _:
@@ -417,9 +435,13 @@ class Dealer:
         return self._claimed
 
     @property
-    def _open_shoe(self) -> Shoe:
+    def _open_shoe(self) -> OpenShoe:
         assert self._shoe is not None, "cards come from an open shoe"
         return self._shoe
+
+    @property
+    def _secret(self) -> bytes:
+        return b"" if self._shoe is None else self._shoe.secret
 
     async def _commit(self, change: Change) -> None:
         """Write a step; where the operator wants the round void, that is done instead, and a table that is to stay open
@@ -466,7 +488,8 @@ class Dealer:
         if self._now.state.phase is not Phase.IDLE:
             await self._fall_idle()
         if self._now.state.has_shoe:
-            await self._commit(machine.break_shoe(self._now.state, self.table, CLOSED))
+            state, rules = self._now.state, self._now.rules
+            await self._commit(machine.break_shoe(state, self.table, rules, CLOSED, self._secret))
             self._shoe = None
         await self._commit(machine.close(self._now.state, self.table, self._wishes.reason))
         if self._now.state.phase is Phase.CLOSED:
@@ -477,16 +500,14 @@ class Dealer:
         state, before = self._now.state, self._now.rules
         change, rules = Change(state, ()), self._rules_for(before, has_shoe=state.has_shoe)
         if state.has_shoe and rules.stacked != self._wants_stacked(before):
-            change = change.then(machine.break_shoe(state, self.table, "changed"))
+            change = change.then(machine.break_shoe(state, self.table, before, "changed", self._secret))
             rules = self._rules_for(before, has_shoe=False)
         if rules != before:
             change = change.then(machine.change_rules(change.state, self.table, before, rules))
         if not change.state.has_shoe:
-            shoe, secret, commitment = self._at.shoes.fresh(state.shoe + 1, rules)
-            self._shoe = shoe
-            change = change.then(machine.start_shoe(change.state, self.table, rules, shoe, secret, commitment))
-        opened = machine.open_betting(change.state, self.table, rules, self._open_shoe, self._clock.now_ms())
-        change = change.then(opened)
+            fresh = self._at.shoes.fresh(self.table, state.shoe + 1, rules)
+            change = change.then(machine.start_shoe(change.state, self.table, rules, fresh))
+        change = change.then(machine.open_betting(change.state, self.table, rules, self._clock.now_ms()))
         try:
             now_ms = await self._tables.open_betting(
                 self.table, self._now.lease, change, rules if rules != before else None
@@ -494,8 +515,9 @@ class Dealer:
         except Refused as refused:
             if refused.code != "NOT_OPEN":
                 raise
-            await self._reopen_shoe()  # a fresh one was never told
             return
+        if change.state.shoe != state.shoe:
+            self._shoe = self._at.shoes.open(self.table, change.state, rules, ())
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state, rules=rules)
 
@@ -524,10 +546,19 @@ class Dealer:
             self._clock.hear(_number(refused.details[0]))
             return
         self._clock.hear(frozen.now_ms)
-        await self._commit(
-            machine.close_betting(state, self.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors)
-        )
+        cuts = None
+        if state.takes_cuts:
+            found = await self._tables.frozen_cuts(self.table)
+            cuts = FrozenCuts(len(found), cuts_digest(found))
+        closed_at_ms, early, bettors, totals = frozen[1:]
+        await self._commit(machine.close_betting(state, self.table, closed_at_ms, early, totals, bettors, cuts))
         self._sealer.read_ahead()
+
+    async def _shuffle_shoe(self) -> None:
+        """Shuffle by the secret and the frozen cuts, and publish the root before any card."""
+        await self._reopen_shoe()
+        if self._now.state.phase is Phase.DEALING:  # else the store held something else than was told
+            await self._commit(machine.shuffle_shoe(self._now.state, self.table, self._open_shoe))
 
     async def _settle_round(self) -> None:
         """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
@@ -536,7 +567,7 @@ class Dealer:
         totals = await self._tables.final_totals(self.table)
         now_ms = self._clock.now_ms()
         state, rules, seal = self._now.state, self._now.rules, await self._seal()
-        change = machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal)
+        change = machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal, self._secret)
         finished = finished_round(state, now_ms, totals, settled, paid)
         self._clock.hear(await self._tables.finish_round(self.table, self._now.lease, change, finished))
         self._claimed = self._now._replace(state=change.state)

@@ -25,6 +25,7 @@ from server.doors import Doors
 from server.gateway import Gateway
 from server.gauges import Gauges
 from server.hub import Hub
+from server.keyring import Keyring
 from server.members import TokenHolders
 from server.open_files import fitted
 from server.patron_limits import PatronLimits
@@ -32,6 +33,7 @@ from server.reminders import Reminders
 from server.roster import Roster
 from server.running import running
 from server.settings import Settings
+from server.shoes import Shoes
 from server.statements import Statements
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
@@ -55,7 +57,7 @@ JOIN_RETRY_MS: Final = 200
 class Node:
     """One server process. Also the `House` that its connections see."""
 
-    def __init__(self, settings: Settings, driver: Driver) -> None:
+    def __init__(self, settings: Settings, driver: Driver, keyring: Keyring) -> None:
         self.node_id = f"n{secrets.token_hex(6)}"  # new at each start: a node that wakes up is not its own successor
         self.settings = settings
         self.currency = settings.currency
@@ -92,7 +94,7 @@ class Node:
             operating=Operating(driver),
             cashier=self.cashier,
             hub=self.hub,
-            shoes=settings.shoes,
+            shoes=Shoes(keyring, settings.stacked_rounds),
             live=lambda: self.roster.live,
             new_incarnation=_new_incarnation,
             lease_ms=settings.times.lease_ms,

@@ -18,6 +18,7 @@ from server.admin import State, admin
 from server.embedded import EmbeddedError, EmbeddedValkey
 from server.embedded.config import ending_with_us
 from server.gateway import check_address
+from server.house_key import key_path, open_keyring
 from server.node import Node
 from server.running import running
 from server.settings import BadSetting, Settings
@@ -72,6 +73,8 @@ async def _serve(
             async with Driver(url, call_timeout_ms=settings.times.store_ms) as driver:
                 await refuse_unsafe_store(driver)
         if settings.workers:
+            async with Driver(url, call_timeout_ms=settings.times.store_ms) as driver:
+                await open_keyring(settings, driver)  # a worker finds the keys there
             await _run_workers(settings, url, arguments, stop, opened)
         else:
             await _run_node(settings, url, stop, opened)
@@ -100,7 +103,8 @@ async def _run_node(settings: Settings, url: str, stop: asyncio.Event, opened: C
             opened(address)
             await _company(stack, settings, address)
 
-        node = Node(settings, driver)
+        keyring = await open_keyring(settings, driver)
+        node = Node(settings, driver, keyring)
         await stack.enter_async_context(_admin(settings, node.state))
         await node.run(stop, tell)
 
@@ -110,9 +114,8 @@ async def _run_workers(
 ) -> None:
     # A store's URL may hold a password, and who may list processes reads their arguments: only our own is among them.
     place = ["--store", url] if settings.store == "embedded" else []
-    supervisor = Supervisor(
-        settings.workers, [*arguments, *place, "--workers", "0", "--demo-bots", "0", "--admin", "off"]
-    )
+    own = ["--seal-key", str(key_path(settings)), "--workers", "0", "--demo-bots", "0", "--admin", "off"]
+    supervisor = Supervisor(settings.workers, [*arguments, *place, *own])
     async with AsyncExitStack() as stack:
         if settings.admin is not None:
             supervisor.metrics_dir = stack.enter_context(TemporaryDirectory(prefix="punto-metrics-"))

@@ -14,7 +14,7 @@ from client_sdk.game.shoe import CUT_CARD_DEFAULT
 from client_sdk.game.variants import VARIANTS, Spot, Variant
 from client_sdk.protocol.messages import TableRules
 from server.limits import impossible, rounds_commission
-from server.shoes import Shoes, ShuffledShoes
+from server.shoes import StackedRounds
 from server.tls import BadCertificate, server_context
 from server.token_keys import BadKeys, read_keys
 from server.tokens import TokenRules
@@ -207,7 +207,8 @@ class Settings:
     cut_card: int = CUT_CARD_DEFAULT
     seats_max: int = SEATS_MAX
     stacked_shoe: Path | None = None
-    shoes: Shoes = field(default_factory=ShuffledShoes)
+    stacked_rounds: StackedRounds | None = None
+    seal_key: Path | None = None
     demo_bots: int = 0
     workers: int = 0
     worker: int = 0

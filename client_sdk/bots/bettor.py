@@ -17,12 +17,17 @@ from client_sdk.bots.plan import Plan
 from client_sdk.bots.report import Tally
 from client_sdk.bots.seat import Seat
 from client_sdk.bots.strategies import cheapest_bet
+from client_sdk.bots.witness import Witness
+from client_sdk.cuts import fresh_cut
 from client_sdk.exceptions import Disconnected, Refused, TimedOut
 from client_sdk.protocol.messages import Receipt
+from client_sdk.shoe_audit import OwnCut
 from client_sdk.table import Table
 
 SPREAD_MS_MAX: Final = 1_000
 """Bots begin to bet at different moments: up to this long after the opening, and within a third of the betting time."""
+CUT_CODES: Final = frozenset({"CUTS_CLOSED", "SHOE_OVER", "NOT_SEATED", "TOO_MANY_CUTS"})
+"""What a cut may meet that came too late, or from a seat that was freed, or after too many."""
 LATE_ACT_SHARE: Final = 0.05
 """How often a busy bot tries a bet just after no more bets, which must be refused."""
 
@@ -30,13 +35,16 @@ LATE_ACT_SHARE: Final = 0.05
 class Bettor:
     """The acts of one bot at its table."""
 
-    def __init__(self, plan: Plan, table: Table, seat: Seat, chair: Chair, tally: Tally, rng: Random) -> None:
+    def __init__(
+        self, plan: Plan, table: Table, seat: Seat, chair: Chair, tally: Tally, rng: Random, witness: Witness
+    ) -> None:
         self._plan = plan
         self._table = table
         self._seat = seat
         self._chair = chair
         self._tally = tally
         self._rng = rng
+        self._witness = witness
         self._opened = asyncio.Event()
         self._closed_round: int | None = None
         self._closed = asyncio.Event()
@@ -58,6 +66,7 @@ class Bettor:
             self._opened.clear()
             spread_ms = min(SPREAD_MS_MAX, self._table.mirror.rules.betting_ms / 3)
             await asyncio.sleep(self._rng.random() * spread_ms / 1000)
+            await self._cut()
             await self._bet()
 
     async def keep_acting_late(self) -> None:
@@ -67,6 +76,23 @@ class Bettor:
             self._closed.clear()
             if self._seat.is_seated and self._closed_round is not None:
                 await self._act_late(self._closed_round)
+
+    async def _cut(self) -> None:
+        """Put a cut into a fresh shoe."""
+        table, tally = self._table, self._tally
+        cut, shoe, round = fresh_cut(), table.shoe_to_cut(), table.mirror.round
+        if not self._seat.is_seated or shoe is None:
+            return
+        try:
+            accepted = await table.cut(cut, shoe=shoe)
+        except Refused as refused:
+            tally.refusals[refused.name] += 1
+            if not refused.retry and refused.name not in CUT_CODES:
+                self._find(Kind.REFUSED, round, f"a cut was refused as {refused.name}")
+        except (TimedOut, Disconnected):
+            tally.unanswered += 1
+        else:
+            self._witness.cut_accepted(accepted.shoe, OwnCut(accepted.number, (table.patron.encode(), cut)))
 
     async def _bet(self) -> None:
         """Carry out the acts for the round that is open, and stop where one went without an answer."""

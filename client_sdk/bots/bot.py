@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Final
 
 import client_sdk
 from client_sdk.bots.bettor import Bettor
@@ -18,6 +19,7 @@ from client_sdk.bots.report import Tally
 from client_sdk.bots.seat import NO_SEAT, Seat
 from client_sdk.bots.witness import Witness
 from client_sdk.client import Client
+from client_sdk.exceptions import Disconnected, Refused, TimedOut, UnknownShoe
 from client_sdk.protocol.messages import (
     AnyEvent,
     BettingClosed,
@@ -28,10 +30,15 @@ from client_sdk.protocol.messages import (
     SeatFreed,
     SeatTakenOver,
     SeatWarned,
+    ShoeEnded,
     Snapshot,
     TableSummary,
 )
+from client_sdk.settings import Settings
 from client_sdk.table import Table
+
+SETTINGS: Final = Settings(verifies=False, cuts=False)
+"""A bot reports what does not fit instead of ending by it, once for each table, and cuts when it begins to bet."""
 
 
 class Bot:
@@ -64,23 +71,26 @@ class Bot:
         await ramp.acquire()
         is_held = True
         try:
-            async with client_sdk.connect(plan.url, name=plan.name, codec=plan.codec, bot=True) as client:
+            async with client_sdk.connect(
+                plan.url, name=plan.name, codec=plan.codec, bot=True, settings=SETTINGS
+            ) as client:
                 self.client = client
                 chair = Chair(client, plan, self._tally)
                 self._table = table = await chair.sit_down(tables)
                 ramp.release()
                 is_held = False
-                await self._stay(table, Seat(plan.name, witnesses[table.id], table.mirror.view), chair)
+                witness = witnesses[table.id]
+                await self._stay(table, Seat(plan.name, witness, table.mirror.view), chair, witness)
         finally:
             if is_held:
                 ramp.release()
 
-    async def _stay(self, table: Table, seat: Seat, chair: Chair) -> None:
+    async def _stay(self, table: Table, seat: Seat, chair: Chair, witness: Witness) -> None:
         tally = self._tally
         tally.seats += 1
         tally.add(seat.found_on_entry)
         try:
-            await self._play(table, seat, chair)
+            await self._play(table, seat, chair, witness)
             await chair.get_up(table, seat)
             tally.finished += 1
         except asyncio.CancelledError:
@@ -92,9 +102,9 @@ class Bot:
             tally.lost_acks += seat.ledger.acks_lost
             tally.bets += seat.ledger.bets_settled
 
-    async def _play(self, table: Table, seat: Seat, chair: Chair) -> None:
+    async def _play(self, table: Table, seat: Seat, chair: Chair, witness: Witness) -> None:
         """Read events until the rounds are done, while the bettor bets."""
-        bettor = Bettor(self.plan, table, seat, chair, self._tally, self._rng)
+        bettor = Bettor(self.plan, table, seat, chair, self._tally, self._rng, witness)
         async with asyncio.TaskGroup() as group:
             bets = group.create_task(bettor.keep_betting(), name=f"{self.plan.name} bets")
             late = group.create_task(bettor.keep_acting_late(), name=f"{self.plan.name} bets late")
@@ -103,11 +113,25 @@ class Bot:
             try:
                 async for event in table:
                     self._take(event, table, seat, chair, bettor)
+                    if isinstance(event, ShoeEnded):
+                        await self._judge_shoes(table, witness)
                     if self.rounds_done >= self.plan.rounds and not seat.awaits_secret:
                         break
             finally:
                 bets.cancel()
                 late.cancel()
+
+    async def _judge_shoes(self, table: Table, witness: Witness) -> None:
+        """Have what was revealed checked by the first bot that hears of it, which asks for the cuts."""
+        while (audit := witness.next_ended_shoe()) is not None:
+            try:
+                cuts = await table.list_cuts(audit.number) if audit.needs_cuts else []
+            except UnknownShoe:
+                cuts = []  # which does not fit the digest
+            except (Refused, TimedOut, Disconnected):
+                self._tally.unanswered += 1
+                continue
+            self._tally.add(witness.judged(audit, cuts))
 
     def _take(self, event: AnyEvent, table: Table, seat: Seat, chair: Chair, bettor: Bettor) -> None:
         tally = self._tally

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final
 
+from client_sdk.auditor import Auditor
 from client_sdk.bots.acts import House, house_of
 from client_sdk.bots.findings import Found, Kind, Mismatch
 from client_sdk.bots.roads_record import RoadsRecord
@@ -16,6 +17,7 @@ from client_sdk.bots.rules_told import rules_found
 from client_sdk.bots.shoe_record import ShoeRecord
 from client_sdk.bots.table_sums import paid_found, totals_found
 from client_sdk.game.cards import CARDS_PER_DECK, Card, card_value, hand_total
+from client_sdk.game.proofs import ProofFailed
 from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.tableau import Hands, Side, decide, is_natural, next_side
 from client_sdk.protocol.messages import (
@@ -30,6 +32,7 @@ from client_sdk.protocol.messages import (
     RoundVoided,
     RulesChanged,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     TableClosed,
     TableIdled,
@@ -56,6 +59,7 @@ _NEXT_STAGE: Final[dict[type[Any], dict[Stage, Stage]]] = {
     BettingOpened: {Stage.BETWEEN: Stage.BETTING, Stage.SETTLING: Stage.BETTING},
     BettingExtended: {Stage.BETTING: Stage.BETTING},
     BettingClosed: {Stage.BETTING: Stage.DEALING},
+    ShoeShuffled: {Stage.DEALING: Stage.DEALING},
     CardsBurned: {Stage.DEALING: Stage.DEALING},
     CardDealt: {Stage.DEALING: Stage.DEALING},
     RoundDecided: {Stage.DEALING: Stage.DECIDED},
@@ -99,6 +103,7 @@ class TableChecker:
         self._is_void = view.is_void
         self._shoe = None if view.shoe is None else ShoeRecord.seen(view.shoe, view.rules)
         self._roads = RoadsRecord.seen(view.roads)
+        self.auditor = Auditor(view)
 
     def __repr__(self) -> str:
         return f"<TableChecker {self.table} seq={self.seq} {self.stage} round={self.round}>"
@@ -115,6 +120,10 @@ class TableChecker:
         if not isinstance(event, BettingOpened) and round != self.round:
             found.append((Kind.ROUND, f"{type(event).__name__} of round {round} in round {self.round}"))
         found += _CHECKS[type(event)](self, event)
+        try:
+            self.auditor.takes(event)
+        except ProofFailed as proof:
+            found.append((Kind.FAIRNESS, f"{proof.part}: {proof}"))
         self.seq = event.seq
         self.stage = stage or _any_next_stage(event)
         return [Mismatch(kind, self.table, round, detail, seq=event.seq) for kind, detail in found]
@@ -248,7 +257,12 @@ class TableChecker:
     def _shoe_ended(self, event: ShoeEnded) -> Found:
         if self._shoe is None:
             return []
-        return self._shoe.ends(event, is_stacked=self._rules.stacked)
+        return self._shoe.ends(event)
+
+    def _shoe_shuffled(self, event: ShoeShuffled) -> Found:
+        if self._shoe is None or self._shoe.number == event.shoe:
+            return []
+        return [(Kind.SHOE, f"shoe {event.shoe} was shuffled while shoe {self._shoe.number} lies on the table")]
 
     def _nothing_dealt(self, event: TableIdled | TablePaused | TableResumed | TableClosed) -> Found:
         return []
@@ -283,6 +297,7 @@ _CHECKS: Final[dict[type[Any], Callable[[TableChecker, Any], Found]]] = {
     RoundVoided: TableChecker._round_voided,
     RoundSettled: TableChecker._round_settled,
     ShoeEnded: TableChecker._shoe_ended,
+    ShoeShuffled: TableChecker._shoe_shuffled,
     TableIdled: TableChecker._nothing_dealt,
     TablePaused: TableChecker._nothing_dealt,
     TableResumed: TableChecker._nothing_dealt,

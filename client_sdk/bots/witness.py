@@ -6,7 +6,7 @@ table's sums. Pure: arrival times come in as arguments. Read next: `checker`, th
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,8 @@ from client_sdk.bots.checker import TableChecker
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.histogram import Histogram
 from client_sdk.bots.rules_told import rules_found
+from client_sdk.game.fairness import Cut
+from client_sdk.game.proofs import ProofFailed
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
@@ -25,6 +27,7 @@ from client_sdk.protocol.messages import (
     RoundVoided,
     TableView,
 )
+from client_sdk.shoe_audit import OwnCut, ShoeAudit
 
 EVENTS_MAX: Final = 2_048
 """Events of a table that are kept for comparison; a seat that comes later than that with one is not compared."""
@@ -65,6 +68,7 @@ class Witness:
         self.table = table
         self.skew_ms = Histogram()
         self.rounds_checked_before = 0
+        self.shoes_checked = 0
         self._incarnation: str | None = None
         self._checker: TableChecker | None = None
         self._newest_view: TableView | None = None
@@ -135,6 +139,27 @@ class Witness:
         for spot, stake in stakes.items():
             sums.own_stakes[spot] = sums.own_stakes.get(spot, 0) + stake
         return self._sums_found(round, sums)
+
+    def cut_accepted(self, shoe: int, own: OwnCut) -> None:
+        """A seat has put a cut into a shoe: it must be in the shoe's list."""
+        if self._checker is not None:
+            self._checker.auditor.accepted(shoe, own)
+
+    def next_ended_shoe(self) -> ShoeAudit | None:
+        """Hand out a shoe that was revealed, once: whoever asks first has it judged."""
+        if self._checker is None or not self._checker.auditor.ended:
+            return None
+        return self._checker.auditor.ended.pop(0)
+
+    def judged(self, audit: ShoeAudit, cuts: Sequence[Cut]) -> list[Mismatch]:
+        """Check a revealed shoe with the cuts that the table told."""
+        try:
+            audit.check(cuts)
+        except ProofFailed as proof:
+            detail = f"{proof.part}: shoe {audit.number}: {proof}"
+            return [Mismatch(Kind.FAIRNESS, self.table, audit.rounds[-1].number if audit.rounds else 0, detail)]
+        self.shoes_checked += 1
+        return []
 
     def finish(self) -> None:
         """Measure what is still held back, when all seats have seen what they will see."""

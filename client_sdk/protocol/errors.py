@@ -41,6 +41,7 @@ class ErrorCode(IntEnum):
     TOO_MANY_TABLES = 2007, "this connection follows as many tables as it may"
     TABLE_CLOSED = 2008, "nobody can sit down at this table any more"
     EXCLUDED = 2009, "you are excluded from play for now"
+    UNKNOWN_SHOE = 2010, "the table tells nothing of that shoe, not yet or not any more"
     # 2100-2199: the rules refuse the act; nothing changed.
     ROUND_OVER = 2101, "that round is not the one being bet on"
     BETTING_CLOSED = 2102, "betting was closed when your act arrived"
@@ -59,6 +60,10 @@ class ErrorCode(IntEnum):
     STAKE_LIMIT = 2121, "you would stake more today than your limit lets you"
     LOSS_LIMIT = 2122, "you could lose more today than your limit lets you"
     SESSION_OVER = 2123, "the time that you wanted to play is over; take a break"
+    SHOE_OVER = 2130, "that shoe is not the open one"
+    ALREADY_CUT = 2131, "you have put another cut into this shoe"
+    CUTS_CLOSED = 2132, "this shoe takes no more cuts"
+    TOO_MANY_CUTS = 2133, "this shoe holds as many cuts as it may"
     # 3000-3999: who you are.
     TOKEN_REFUSED = 3001, "the token is not valid"
     NAME_REFUSED = 3002, "a name needs 1 to 24 visible characters"

@@ -30,6 +30,10 @@ STATEMENT_LINES_MAX: Final = 100
 HISTORY_ROUNDS_MAX: Final = 50
 TABLE_ROUNDS_MAX: Final = 50
 """In one page; the next page is asked for."""
+CUTS_PAGE_MAX: Final = 500
+"""In one page of a shoe's cuts."""
+CUT_BYTES_MIN: Final = 8
+CUT_BYTES_MAX: Final = 32
 
 RequestId = Annotated[str, Meta(pattern=r"^[!-~]{1,64}\Z")]
 TableId = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,63}\Z")]
@@ -38,6 +42,7 @@ LineId = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}\Z")]
 AmountOrZero = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
 LimitMs = Annotated[int, Meta(ge=0, le=LIMIT_MS_MAX)]
 Number = Annotated[int, Meta(ge=0, le=AMOUNT_MAX)]
+CutHex = Annotated[str, Meta(pattern=rf"^([0-9a-f]{{2}}){{{CUT_BYTES_MIN},{CUT_BYTES_MAX}}}\Z")]
 
 
 def _hidden(token: str | None) -> str:
@@ -148,6 +153,32 @@ class Ready(Act, frozen=True, kw_only=True, tag="ready"):
     """Ask for the cards; when every connected seat is ready betting closes early. A later act takes it back."""
 
 
+class Cut(Request, frozen=True, kw_only=True, tag="cut"):
+    """Put 8 to 32 bytes (hex) of one's own choice into the open shoe, once, until its first betting closes: its order
+    follows from them too."""
+
+    table: TableId
+    shoe: Number
+    cut: CutHex
+
+
+class ListCuts(Request, frozen=True, kw_only=True, tag="list_cuts"):
+    """The cuts of a shoe in the order in which they were accepted, in pages, from its first close on; `after` counts
+    those of the pages before."""
+
+    table: TableId
+    shoe: Number
+    after: Number = 0
+    limit: Annotated[int, Meta(ge=1, le=CUTS_PAGE_MAX)] = 200
+
+
+class RecallShoe(Request, frozen=True, kw_only=True, tag="recall_shoe"):
+    """All that was told of a shoe that has ended; without `shoe` of the last one."""
+
+    table: TableId
+    shoe: Number | None = None
+
+
 class Statement(Request, frozen=True, kw_only=True, tag="statement"):
     """Every movement of the patron's own money, in pages, the newest line first; `before` is the last id of the page
     before."""
@@ -210,6 +241,9 @@ AnyRequest = (
     | Rebet
     | Double
     | Ready
+    | Cut
+    | ListCuts
+    | RecallShoe
     | Statement
     | History
     | Rounds
@@ -255,6 +289,56 @@ class DealtCard(Struct, frozen=True, kw_only=True):
     show_at_ms: int
 
 
+class CardProof(Struct, frozen=True, kw_only=True):
+    """What proves a card against the shoe's Merkle root: its number among the shoe's cards, its salt and the sibling
+    hashes from the leaf up (hex). Nothing in it tells of another card."""
+
+    index: int
+    salt: str
+    path: list[str]
+
+
+class BurnedCards(Struct, frozen=True, kw_only=True):
+    """The shown first card of a shoe, and how many were burned, it included."""
+
+    card: str
+    count: int
+
+
+class ShoeRound(Struct, frozen=True, kw_only=True):
+    """A round of a shoe that has ended. No outcome: it was voided, perhaps before its last card."""
+
+    round: int
+    player: list[str]
+    banker: list[str]
+    outcome: Outcome | None
+
+
+class EndedShoe(Struct, frozen=True, kw_only=True):
+    """A shoe from its commitment to its secret, as the table's events told it. `cuts`, `cuts_digest` and `merkle_root`
+    are None where betting never closed, and where the cards were prepared."""
+
+    shoe: int
+    decks: int
+    cards: int
+    cut_card: int | None
+    commitment: str
+    cuts: int | None
+    cuts_digest: str | None
+    merkle_root: str | None
+    burned: BurnedCards | None
+    rounds: list[ShoeRound]
+    secret: str
+    reason: str
+
+
+class PatronCut(Struct, frozen=True, kw_only=True):
+    """One cut of a shoe, in hex."""
+
+    patron: str
+    cut: str
+
+
 class BetLine(Struct, frozen=True, kw_only=True):
     """What became of one bet. `payout` is all that comes back; `capped` is what the cap on wins took."""
 
@@ -290,13 +374,17 @@ class CrowdView(Struct, frozen=True, kw_only=True):
 
 class ShoeView(Struct, frozen=True, kw_only=True):
     """The shoe as far as it may be known: `commitment` is SHA-256 of its secret in hex; `remaining` counts undealt
-    cards."""
+    cards. `cuts` and `cuts_digest` are there once they are frozen, `merkle_root` once it was told."""
 
     number: int
     cards: int
     commitment: str
     remaining: int
     is_last_round: bool
+    first_round: int = 0
+    cuts: int | None = None
+    cuts_digest: str | None = None
+    merkle_root: str | None = None
 
 
 class BigRoadView(Struct, frozen=True, kw_only=True):
@@ -369,7 +457,8 @@ class RoadsDelta(Struct, frozen=True, kw_only=True):
 
 class OwnSeat(Struct, frozen=True, kw_only=True):
     """What a patron may know of the own seat. `last_bets` is what `rebet` would lay; `last_round`, `last_outcome`
-    (None: voided) and `last_results` are the newest round in which the patron had bets."""
+    (None: voided) and `last_results` are the newest round in which the patron had bets; `cut` (hex) is what the patron
+    has put into the open shoe."""
 
     stack: int
     ready: bool
@@ -379,6 +468,7 @@ class OwnSeat(Struct, frozen=True, kw_only=True):
     last_round: int | None = None
     last_outcome: Outcome | None = None
     last_results: dict[Spot, BetLine] | None = None
+    cut: str | None = None
 
 
 class TableView(Struct, frozen=True, kw_only=True):
@@ -562,6 +652,31 @@ class Receipt(Reply, frozen=True, kw_only=True, tag="ok"):
     ready: bool
 
 
+class CutAccepted(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `cut`: `number` is its place in the shoe's list, from 1."""
+
+    table: str
+    shoe: int
+    number: int
+    accepted_at_ms: int
+
+
+class CutsPage(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `list_cuts`."""
+
+    table: str
+    shoe: int
+    cuts: list[PatronCut]
+    more: bool
+
+
+class ShoeRecalled(Reply, frozen=True, kw_only=True, tag="ok"):
+    """Answer to `recall_shoe`."""
+
+    table: str
+    ended: EndedShoe
+
+
 class StatementPage(Reply, frozen=True, kw_only=True, tag="ok"):
     """Answer to `statement`. `complete_to` tells for each table to which the patron's money ever went: every line of
     that table up to this mark is in the statement, later ones may follow."""
@@ -665,17 +780,30 @@ class BettingExtended(Event, frozen=True, kw_only=True, tag="betting_extended"):
 
 
 class BettingClosed(Event, frozen=True, kw_only=True, tag="betting_closed"):
-    """No more bets: no act that reached the store at or after `closed_at_ms` counts."""
+    """No more bets: no act that reached the store at or after `closed_at_ms` counts. In the first round of a shoe the
+    list of its cuts is frozen with it: `cuts` counts them, `cuts_digest` (hex) binds the house to them; else None."""
 
     round: int
     closed_at_ms: int
     early: bool
     totals: dict[Spot, int]
     bettors: int
+    cuts: int | None = None
+    cuts_digest: str | None = None
+
+
+class ShoeShuffled(Event, frozen=True, kw_only=True, tag="shoe_shuffled"):
+    """The order of the shoe follows from its secret and its cuts; `merkle_root` (hex) binds the house to it before the
+    first card."""
+
+    shoe: int
+    round: int
+    merkle_root: str
 
 
 class CardsBurned(Event, frozen=True, kw_only=True, tag="cards_burned"):
-    """The first card of a fresh shoe is shown; it and `count - 1` unseen cards are burned."""
+    """The first card of a fresh shoe is shown; it and `count - 1` unseen cards are burned. `proof` is the shown
+    one's."""
 
     round: int
     shoe: int
@@ -683,6 +811,7 @@ class CardsBurned(Event, frozen=True, kw_only=True, tag="cards_burned"):
     count: int
     remaining: int
     show_at_ms: int
+    proof: CardProof
 
 
 class CardDealt(Event, frozen=True, kw_only=True, tag="card_dealt"):
@@ -697,7 +826,8 @@ class CardDealt(Event, frozen=True, kw_only=True, tag="card_dealt"):
 
 
 class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
-    """The hands are complete. Naturals are true only for 8 or 9 on two cards. `roads` is what the round adds to
+    """The hands are complete. Naturals are true only for 8 or 9 on two cards. `roads` is what the round adds to them.
+    `proofs` are those of the round's cards in deal order, none where the shoe ends with each round: its secret proves
     them."""
 
     round: int
@@ -710,6 +840,7 @@ class RoundDecided(Event, frozen=True, kw_only=True, tag="round_decided"):
     banker_natural: bool
     show_at_ms: int
     roads: RoadsDelta
+    proofs: list[CardProof]
 
 
 class RoundVoided(Event, frozen=True, kw_only=True, tag="round_voided"):
@@ -732,7 +863,8 @@ class RoundSettled(Event, frozen=True, kw_only=True, tag="round_settled"):
 
 
 class ShoeEnded(Event, frozen=True, kw_only=True, tag="shoe_ended"):
-    """The shoe is out (`reason` dealt) or was broken off, and its `secret` opens the commitment (hex)."""
+    """The shoe is out (`reason` dealt) or was broken off, and its `secret` opens the commitment (hex). It is empty
+    where the cards were prepared, and where the store's copy was altered so that nobody can open it."""
 
     shoe: int
     rounds: int
@@ -780,6 +912,7 @@ AnyNumbered = (
     | BettingOpened
     | BettingExtended
     | BettingClosed
+    | ShoeShuffled
     | CardsBurned
     | CardDealt
     | RoundDecided
@@ -873,6 +1006,7 @@ AnyEvent = (
     | BettingOpened
     | BettingExtended
     | BettingClosed
+    | ShoeShuffled
     | CardsBurned
     | CardDealt
     | RoundDecided

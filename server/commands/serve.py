@@ -14,7 +14,7 @@ from server.options.sameness import told
 from server.options.sources import gather
 from server.process import serve
 from server.settings import BadSetting, Settings
-from server.shoes import BadStackedShoe, Shoes, ShuffledShoes, StackedShoes
+from server.shoes import BadStackedShoe, StackedRounds
 from server.supervisor import READY_LINE, become_worker
 
 
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Serve until SIGINT or SIGTERM. Raises `BadSetting` and what `process.serve` raises."""
     given = gather(flags_of(args), os.environ)
     settings = given.settings(args.worker)
-    settings = replace(settings, shoes=_shoes(settings.stacked_shoe, given.origins["stacked_shoe"]), told=told(given))
+    rounds = _stacked_rounds(settings.stacked_shoe, given.origins["stacked_shoe"])
+    settings = replace(settings, stacked_rounds=rounds, told=told(given))
     logs.configure(settings.log_level, settings.log_format, settings.worker)
     if settings.worker:
         become_worker(settings.worker)
@@ -37,11 +38,11 @@ def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     return 0
 
 
-def _shoes(path: Path | None, name: str) -> Shoes:
+def _stacked_rounds(path: Path | None, name: str) -> StackedRounds | None:
     if path is None:
-        return ShuffledShoes()
+        return None
     try:
-        return StackedShoes(path.read_text().splitlines())
+        return StackedRounds(path.read_text().splitlines())
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "not text"
         raise BadSetting(f"{path}: {problem}", "stacked_shoe", name) from None

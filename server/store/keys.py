@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 TABLES: Final = "punto:tables"
+SEAL_KEY: Final = "punto:seal_key"
 NODES: Final = "punto:nodes"
 NODE_SETTINGS: Final = f"{{{NODES}}}:settings"
 """In the slot of NODES."""
@@ -38,6 +39,9 @@ _TABLE_PARTS: Final = (
     "operated",
     "rounds",
     "limited",
+    "cuts",
+    "cutters",
+    "shoes",
 )
 _WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids", "limits")
 
@@ -102,6 +106,16 @@ def consumers_key(table: str) -> str:
 def operated_key(table: str) -> str:
     """Name the stream of what operators did to a table."""
     return f"{table_key(table)}:operated"
+
+
+def cuts_key(table: str) -> str:
+    """Name the list of the open shoe's cuts, in the order in which they were accepted."""
+    return f"{table_key(table)}:cuts"
+
+
+def shoes_key(table: str) -> str:
+    """Name the hash of the newest shoes that have ended, with their cuts."""
+    return f"{table_key(table)}:shoes"
 
 
 def bus_channel(table: str) -> str:

@@ -87,6 +87,20 @@ class Nodes:
         """Take a node that stops out of the register, and have the others look into it at once."""
         await self._driver.run(_FORGET, (keys.NODES, keys.NODE_SETTINGS), (node, keys.NODES_CHANNEL))
 
+    async def house_key(self) -> str | None:
+        """Read the id of the key by which the house's newest secrets are sealed; None in an empty store."""
+        found = await self._driver.call("GET", keys.SEAL_KEY)
+        return None if found is None else bytes(found).decode()
+
+    async def first_house_key(self, key_id: str) -> str:
+        """Read the same; where there is none yet it is this one from now on."""
+        await self._driver.call("SET", keys.SEAL_KEY, key_id, "NX")
+        return await self.house_key() or key_id
+
+    async def note_house_key(self, key_id: str) -> None:
+        """Name the key by which secrets are sealed from now on."""
+        await self._driver.call("SET", keys.SEAL_KEY, key_id)
+
     async def run_id_of(self, table: str) -> str:
         """Read the run_id of the server that holds a table; it changes with every restart and every failover."""
         return str((await self._driver.info(keys.table_key(table), "server"))["run_id"])

@@ -14,6 +14,8 @@ from client_sdk.protocol.messages import CrowdView, FinishedRound, OwnSeat, Seat
 from server.table.roads import roads_view_of
 from server.table.state import TableState
 
+UNSEALED: Final = "0."
+"""In front of a secret that an older house kept readable."""
 SPOTS: Final = (Spot.PLAYER, Spot.BANKER, Spot.TIE)
 """The order in which scripts give sums."""
 
@@ -26,7 +28,10 @@ def pack(value: object) -> bytes:
 
 def unpack_state(packed: bytes, closes_at_ms: int) -> TableState:
     """Read a state. The store's own `closes_at_ms` wins: an early close may have been decided, but not told yet."""
-    state = msgspec.convert(msgpack.unpackb(packed), TableState)
+    fields = msgpack.unpackb(packed)
+    if fields.get("shoe_secret"):  # of schema 2, where a secret lay open: its shoe is broken off (server/shoes.py)
+        fields["shoe_sealed"] = UNSEALED + fields["shoe_secret"]
+    state = msgspec.convert(fields, TableState)
     return msgspec.structs.replace(state, closes_at_ms=closes_at_ms or None)
 
 
@@ -113,6 +118,10 @@ def _shoe_view(state: TableState) -> ShoeView | None:
         commitment=state.shoe_commitment,
         remaining=state.shoe_cards - state.position,
         is_last_round=state.is_last_round,
+        first_round=state.shoe_first_round,
+        cuts=state.shoe_cuts,
+        cuts_digest=state.shoe_cuts_digest,
+        merkle_root=state.shoe_root,
     )
 
 
@@ -150,6 +159,7 @@ def _own_seat(own: dict[str, Any]) -> OwnSeat:
             "last_round": last.get("round"),
             "last_outcome": last.get("outcome"),
             "last_results": last.get("results"),
+            "cut": own["cut"] or None,
         },
         OwnSeat,
     )

@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgpack
+import msgspec
 
+from client_sdk.game.fairness import Cut
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import FinishedRound, TableRules
+from client_sdk.protocol.messages import EndedShoe, FinishedRound, TableRules
 from server.store import keys
 from server.store.driver import Answer, Driver, Script
 from server.store.errors import Refused
@@ -36,6 +38,8 @@ TABLES_PAGE_MAX: Final = 50
 EVENTS_PAGE_MAX: Final = 512
 SEATS_PAGE_MAX: Final = 500
 """Seats in one read when a node catches up with what it may have missed."""
+CUTS_MAX: Final = 5_000
+"""In one shoe; the next one is refused."""
 FRESH_SEAT_MS: Final = 1_000
 """A seat taken so recently is not taken for a dead node's: that node may be newer than the list of live ones."""
 
@@ -69,6 +73,8 @@ _SCRIPTS: Final = {
         "adopt_store",
         "report_loss",
         "view",
+        "cut",
+        "list_cuts",
     )
 }
 
@@ -188,6 +194,13 @@ class SeatNow(NamedTuple):
     connection: str
     stack: int
     last: dict[str, Any] | None
+
+
+class CutTaken(NamedTuple):
+    """A cut that is in the shoe; `number` is its place in the list, from 1."""
+
+    number: int
+    accepted_at_ms: int
 
 
 class Leaving(NamedTuple):
@@ -335,7 +348,7 @@ class Tables:
     async def _commit(
         self, verb: str, table: str, lease: Lease, change: Change, rules: TableRules | None, *before: bytes
     ) -> int:
-        state, events = change
+        state, events = change.state, change.events
         answer = await self._run(
             verb,
             table,
@@ -354,6 +367,10 @@ class Tables:
             pack_limits(rules) if rules else "",
             state.seal.digest,
             state.seal.sealed_to,
+            state.shoe,
+            state.shoe_first_round if state.takes_cuts else 0,
+            0 if change.ended is None else change.ended.shoe,
+            "" if change.ended is None else pack(change.ended),
             *(pack(event) for event in events),
         )
         return int(answer[1])
@@ -364,6 +381,17 @@ class Tables:
             "freeze_bets", table, lease.epoch, lease.node, round_number, settle_in_ms
         )
         return Frozen(now_ms, closed_at_ms, bool(early), bettors, nonzero(sums))
+
+    async def frozen_cuts(self, table: str) -> list[Cut]:
+        """Read all cuts of the open shoe in the order in which they were accepted; after `freeze_bets` none is
+        added."""
+        packed = await self._driver.call("LRANGE", keys.cuts_key(table), 0, -1)
+        return [_cut(entry) for entry in packed]
+
+    async def sealed_secret(self, table: str) -> str | None:
+        """Read the sealed secret of the open shoe; "" for prepared cards, None where no shoe is open."""
+        packed = await self._driver.call("HGET", keys.table_key(table), "state")
+        return None if packed is None else unpack_state(packed, 0).shoe_sealed
 
     async def open_bets(self, table: str) -> AsyncIterator[tuple[str, dict[Spot, int]]]:
         """Read the frozen bets, page by page: (patron, sum per spot), each patron once."""
@@ -421,6 +449,29 @@ class Tables:
         flat = (value for line in lines for value in line)
         return [_act_answer(packed) for packed in (await self._run("acts", table, *flat))[2:]]
 
+    async def cut(self, table: str, patron: str, connection: str, shoe: int, cut: bytes) -> CutTaken:
+        """Put a patron's cut into the open shoe. Raises `Refused` UNKNOWN_TABLE, SHOE_OVER, NOT_SEATED,
+        SEAT_TAKEN_OVER, ALREADY_CUT, CUTS_CLOSED, TOO_MANY_CUTS."""
+        _, _, number, accepted_at_ms = await self._run("cut", table, patron, connection, shoe, cut, CUTS_MAX)
+        return CutTaken(number, accepted_at_ms)
+
+    async def list_cuts(self, table: str, shoe: int, after: int, limit: int) -> tuple[list[Cut], bool]:
+        """Read a page of a shoe's frozen cuts; say whether more follow. Raises `Refused` UNKNOWN_TABLE,
+        UNKNOWN_SHOE."""
+        _, _, more, *packed = await self._run("list_cuts", table, shoe, after, limit)
+        return [_cut(entry) for entry in packed], bool(more)
+
+    async def ended_shoe(self, table: str, shoe: int | None) -> EndedShoe | None:
+        """Read what is kept of a shoe that has ended, the last one for None; None where nothing is."""
+        if shoe is None:
+            newest = int(await self._driver.call("HGET", keys.table_key(table), "shoe") or 0)
+            wanted = [newest, newest - 1]
+        else:
+            wanted = [shoe]
+        found = await self._driver.call("HMGET", keys.shoes_key(table), *wanted)
+        packed = next(filter(None, found), None)
+        return None if packed is None else msgspec.convert(msgpack.unpackb(packed), EndedShoe)
+
     async def sit(
         self, table: str, patron: str, name: str, bot: bool, node: str, connection: str, n: int = 0, amount: int = 0
     ) -> Seated:
@@ -468,6 +519,11 @@ class Tables:
         return [
             (patron.decode(), n, amount) for patron, n, amount in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         ]
+
+
+def _cut(packed: bytes) -> Cut:
+    patron, cut, _ = msgpack.unpackb(packed, raw=True)
+    return patron, cut
 
 
 def _act_answer(packed: bytes) -> ActAnswer:

@@ -14,7 +14,6 @@ from client_sdk.game.beads import write_bead
 from client_sdk.game.cards import hand_total
 from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.seals import Seal
-from client_sdk.game.shoe import Shoe
 from client_sdk.game.tableau import Hands, Side, next_side
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
@@ -22,14 +21,17 @@ from client_sdk.protocol.messages import (
     BettingExtended,
     BettingOpened,
     CardDealt,
+    CardProof,
     CardsBurned,
     DealtCard,
+    EndedShoe,
     Event,
     RoundDecided,
     RoundSettled,
     RoundVoided,
     RulesChanged,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     TableClosed,
     TableIdled,
@@ -38,6 +40,8 @@ from client_sdk.protocol.messages import (
     TableRules,
 )
 from client_sdk.protocol.road_views import roads_delta
+from server.table.ended_shoe import ended_shoe, write_dealt
+from server.table.open_shoe import OpenShoe
 from server.table.phases import Phase, Step, StepRefused, phase_after
 from server.table.roads import begins_roads_anew, roads_of, roads_rounds_max, roads_view_of
 from server.table.state import TableState
@@ -47,14 +51,32 @@ LEAD_MS_MAX = 150
 
 
 class Change(NamedTuple):
-    """What a step comes to."""
+    """What a step comes to. `ended` is the shoe that ended in it."""
 
     state: TableState
     events: tuple[Event, ...]
+    ended: EndedShoe | None = None
 
     def then(self, later: "Change") -> "Change":
         """Join two steps into one commit."""
-        return Change(later.state, self.events + later.events)
+        return Change(later.state, self.events + later.events, later.ended or self.ended)
+
+
+class FreshShoe(NamedTuple):
+    """A shoe that is about to be opened; its cards have no order yet, but where they were prepared. `sealed` is the
+    sealed secret, "" for prepared cards."""
+
+    number: int
+    cards: int
+    sealed: str
+    commitment: str
+
+
+class FrozenCuts(NamedTuple):
+    """The cuts of a shoe once no more are taken."""
+
+    total: int
+    digest: str
 
 
 class Due(NamedTuple):
@@ -64,7 +86,7 @@ class Due(NamedTuple):
     at_ms: int
 
 
-def due(state: TableState, rules: TableRules, shoe: Shoe | None) -> Due | None:
+def due(state: TableState, rules: TableRules, shoe: OpenShoe | None) -> Due | None:
     """Announce the next step. None: nothing happens until a patron sits down (idle) or the operator wants it (paused,
     closed)."""
     match state.phase:
@@ -72,6 +94,8 @@ def due(state: TableState, rules: TableRules, shoe: Shoe | None) -> Due | None:
             return None
         case Phase.BETTING:
             return Due(Step.CLOSE_BETTING, state.closes_at_ms or 0)
+        case Phase.DEALING if _is_to_be_shuffled(state):
+            return Due(Step.SHUFFLE_SHOE, 0)
         case Phase.DEALING:
             assert shoe is not None, "cards are dealt from an open shoe"
             return Due(_next_card_step(state, shoe), _next_show_at_ms(state, rules) - _lead_ms(rules))
@@ -90,29 +114,30 @@ def change_rules(state: TableState, table: str, before: TableRules, rules: Table
     return Change(replace(state, phase=phase, seq=seq), (RulesChanged(table=table, seq=seq, rules=rules),))
 
 
-def break_shoe(state: TableState, table: str, reason: str) -> Change:
+def break_shoe(state: TableState, table: str, rules: TableRules, reason: str, secret: bytes) -> Change:
     """End the open shoe between two rounds before it is dealt out, and reveal it."""
     phase = _boundary(state, Step.BREAK_SHOE)
     if not state.has_shoe:
         raise StepRefused(Step.BREAK_SHOE, state.phase, "no shoe is open")
-    return _end_shoe(replace(state, phase=phase, shoe_ends_by=reason), table)
+    return _end_shoe(replace(state, phase=phase, shoe_ends_by=reason), table, rules, secret)
 
 
-def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, secret: bytes, commitment: str) -> Change:
+def start_shoe(state: TableState, table: str, rules: TableRules, shoe: FreshShoe) -> Change:
     """Open a fresh shoe between two rounds; its number is one more than that of the shoe before."""
     phase = _boundary(state, Step.START_SHOE)
     if state.has_shoe or shoe.number != state.shoe + 1:
         raise StepRefused(Step.START_SHOE, state.phase, "a shoe is open, or its number is not the next")
-    seq, rounds_max, is_anew = state.seq + 1, roads_rounds_max(shoe), begins_roads_anew(state, shoe, commitment)
+    seq, rounds_max = state.seq + 1, roads_rounds_max(rules.cut_card)
+    is_anew = begins_roads_anew(state, rules.cut_card, shoe.commitment)
     beads = "" if is_anew else state.beads
     started = ShoeStarted(
         table=table,
         seq=seq,
         shoe=shoe.number,
         decks=rules.decks,
-        cards=len(shoe.cards),
-        cut_card=shoe.cut_card,
-        commitment=commitment,
+        cards=shoe.cards,
+        cut_card=rules.cut_card,
+        commitment=shoe.commitment,
         roads=roads_view_of(beads, rounds_max) if is_anew else None,
     )
     return Change(
@@ -121,9 +146,14 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
             phase=phase,
             seq=seq,
             shoe=shoe.number,
-            shoe_secret=secret.hex(),
-            shoe_commitment=commitment,
-            shoe_cards=len(shoe.cards),
+            shoe_sealed=shoe.sealed,
+            shoe_commitment=shoe.commitment,
+            shoe_cards=shoe.cards,
+            shoe_cuts=None,
+            shoe_cuts_digest=None,
+            shoe_root=None,
+            shoe_burned=None,
+            shoe_dealt="",
             shoe_first_round=state.round + 1,
             position=0,
             is_last_round=False,
@@ -135,13 +165,13 @@ def start_shoe(state: TableState, table: str, rules: TableRules, shoe: Shoe, sec
     )
 
 
-def open_betting(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+def open_betting(state: TableState, table: str, rules: TableRules, now_ms: int) -> Change:
     """Begin the next round. The round after the one that reached the cut card is announced as the shoe's last."""
     phase = _boundary(state, Step.OPEN_BETTING)
     if not state.has_shoe:
         raise StepRefused(Step.OPEN_BETTING, state.phase, "no shoe is open")
     seq, number = state.seq + 1, state.round + 1
-    is_last_round = shoe.cut_card is None or shoe.is_past_cut_card(state.position)
+    is_last_round = rules.cut_card is None or state.position >= state.shoe_cards - rules.cut_card
     opened = BettingOpened(
         table=table,
         seq=seq,
@@ -182,10 +212,19 @@ def extend_betting(state: TableState, table: str, closes_at_ms: int) -> Change:
 
 
 def close_betting(
-    state: TableState, table: str, closed_at_ms: int, early: bool, totals: Mapping[Spot, int], bettors: int
+    state: TableState,
+    table: str,
+    closed_at_ms: int,
+    early: bool,
+    totals: Mapping[Spot, int],
+    bettors: int,
+    cuts: FrozenCuts | None,
 ) -> Change:
-    """No more bets. The store decided the instant and froze the sums; they are only told here."""
+    """No more bets. The store decided the instant and froze the sums, and in the first round of a shoe its cuts; they
+    are only told here."""
     phase = phase_after(state.phase, Step.CLOSE_BETTING)
+    if (cuts is not None) is not state.takes_cuts:
+        raise StepRefused(Step.CLOSE_BETTING, state.phase, "the cuts of a shoe are frozen once, by its first close")
     seq = state.seq + 1
     closed = BettingClosed(
         table=table,
@@ -195,6 +234,8 @@ def close_betting(
         early=early,
         totals=dict(totals),
         bettors=bettors,
+        cuts=None if cuts is None else cuts.total,
+        cuts_digest=None if cuts is None else cuts.digest,
     )
     return Change(
         replace(
@@ -204,16 +245,29 @@ def close_betting(
             closes_at_ms=closed_at_ms,  # an early close has moved it; the store keeps this one too, for late acts
             closed_at_ms=closed_at_ms,
             shown_at_ms=closed_at_ms,
+            shoe_cuts=state.shoe_cuts if cuts is None else cuts.total,
+            shoe_cuts_digest=state.shoe_cuts_digest if cuts is None else cuts.digest,
         ),
         (closed,),
     )
 
 
-def burn_cards(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+def shuffle_shoe(state: TableState, table: str, shoe: OpenShoe) -> Change:
+    """Publish what binds every card to its place, now that secret and cuts are fixed."""
+    phase = phase_after(state.phase, Step.SHUFFLE_SHOE)
+    if not _is_to_be_shuffled(state):
+        raise StepRefused(Step.SHUFFLE_SHOE, state.phase, "this shoe was shuffled already")
+    seq = state.seq + 1
+    shuffled = ShoeShuffled(table=table, seq=seq, shoe=state.shoe, round=state.round, merkle_root=shoe.root)
+    return Change(replace(state, phase=phase, seq=seq, shoe_root=shoe.root), (shuffled,))
+
+
+def burn_cards(state: TableState, table: str, rules: TableRules, open_shoe: OpenShoe, now_ms: int) -> Change:
     """Show the first card of a fresh shoe and burn it with as many more as its value tells."""
     phase = phase_after(state.phase, Step.BURN_CARDS)
-    if _next_card_step(state, shoe) is not Step.BURN_CARDS:
-        raise StepRefused(Step.BURN_CARDS, state.phase, "this shoe was burned already, or burns nothing")
+    if _is_to_be_shuffled(state) or _next_card_step(state, open_shoe) is not Step.BURN_CARDS:
+        raise StepRefused(Step.BURN_CARDS, state.phase, "not shuffled yet, burned already, or burns nothing")
+    shoe = open_shoe.dealt_from
     seq, show_at_ms = state.seq + 1, _show_at_ms(state, rules, now_ms)
     burned = CardsBurned(
         table=table,
@@ -224,19 +278,19 @@ def burn_cards(state: TableState, table: str, rules: TableRules, shoe: Shoe, now
         count=shoe.burned,
         remaining=len(shoe.cards) - shoe.burned,
         show_at_ms=show_at_ms,
+        proof=open_shoe.proof(0),
     )
-    return Change(
-        replace(state, phase=phase, seq=seq, position=shoe.burned, shown_at_ms=show_at_ms),
-        (burned,),
-    )
+    burned_state = replace(state, phase=phase, seq=seq, position=shoe.burned, shown_at_ms=show_at_ms)
+    return Change(replace(burned_state, shoe_burned=(burned.card, burned.count)), (burned,))
 
 
-def deal_card(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_ms: int) -> Change:
+def deal_card(state: TableState, table: str, rules: TableRules, open_shoe: OpenShoe, now_ms: int) -> Change:
     """Deal the next card of the shoe to the side that the tableau names."""
     phase = phase_after(state.phase, Step.DEAL_CARD)
     side = next_side(state.player, state.banker)
-    if side is None or _next_card_step(state, shoe) is not Step.DEAL_CARD:
-        raise StepRefused(Step.DEAL_CARD, state.phase, "the hands are complete, or the shoe is not burned yet")
+    if _is_to_be_shuffled(state) or side is None or _next_card_step(state, open_shoe) is not Step.DEAL_CARD:
+        raise StepRefused(Step.DEAL_CARD, state.phase, "the hands are complete, or the shoe is not ready yet")
+    shoe = open_shoe.dealt_from
     card, seq, show_at_ms = shoe.cards[state.position], state.seq + 1, _show_at_ms(state, rules, now_ms)
     hand = (*(state.player if side is Side.PLAYER else state.banker), card)
     dealt = CardDealt(
@@ -262,8 +316,8 @@ def deal_card(state: TableState, table: str, rules: TableRules, shoe: Shoe, now_
     )
 
 
-def declare_outcome(state: TableState, table: str, rules: TableRules, now_ms: int) -> Change:
-    """Compare the complete hands."""
+def declare_outcome(state: TableState, table: str, rules: TableRules, open_shoe: OpenShoe, now_ms: int) -> Change:
+    """Compare the complete hands, and prove their cards where the shoe goes on after them."""
     phase = phase_after(state.phase, Step.DECLARE_OUTCOME)
     if next_side(state.player, state.banker) is not None:
         raise StepRefused(Step.DECLARE_OUTCOME, state.phase, "the hands are not complete")
@@ -284,39 +338,38 @@ def declare_outcome(state: TableState, table: str, rules: TableRules, now_ms: in
         banker_natural=played.banker_natural,
         show_at_ms=show_at_ms,
         roads=roads_delta(roads_of(beads)),
+        proofs=_proofs(state, open_shoe),
     )
-    return Change(
-        replace(state, phase=phase, seq=seq, outcome=played.outcome, shown_at_ms=show_at_ms, beads=beads), (decided,)
-    )
+    decided_state = replace(state, phase=phase, seq=seq, outcome=played.outcome, shown_at_ms=show_at_ms, beads=beads)
+    dealt = write_dealt(state.shoe_dealt, state.dealt, is_void=False)
+    return Change(replace(decided_state, shoe_dealt=dealt), (decided,))
 
 
-def void_round(state: TableState, table: str, now_ms: int, reason: str, *, breaks_shoe: bool) -> Change:
-    """Let a round that is not decided not count. Settling then gives every stake back; a broken shoe ends with it."""
+def void_round(state: TableState, table: str, now_ms: int, reason: str) -> Change:
+    """Let a round that is not decided not count. Settling then gives every stake back, and the shoe ends with it: who
+    knows its order must not choose by when a round is voided what the next one gets."""
     phase = phase_after(state.phase, Step.VOID_ROUND)
     seq = state.seq + 1
     voided = RoundVoided(table=table, seq=seq, round=state.round, reason=reason)
-    ending = {"is_last_round": True, "shoe_ends_by": reason} if breaks_shoe else {}
     closed_at_ms = now_ms if state.closed_at_ms is None else state.closed_at_ms  # an instant that was told stays
-    return Change(
-        replace(
-            state,
-            phase=phase,
-            seq=seq,
-            is_void=True,
-            void_reason=reason,
-            shown_at_ms=now_ms,
-            closed_at_ms=closed_at_ms,
-            **ending,
-        ),
-        (voided,),
-    )
+    voided_state = replace(state, phase=phase, seq=seq, is_void=True, shown_at_ms=now_ms, closed_at_ms=closed_at_ms)
+    dealt = write_dealt(state.shoe_dealt, state.dealt, is_void=True)
+    ending = {"is_last_round": True, "shoe_ends_by": reason.partition(":")[0]}
+    return Change(replace(voided_state, void_reason=reason, shoe_dealt=dealt, **ending), (voided,))
 
 
 def finish_round(
-    state: TableState, table: str, rules: TableRules, now_ms: int, paid: int, settled: int, seal: Seal
+    state: TableState,
+    table: str,
+    rules: TableRules,
+    now_ms: int,
+    paid: int,
+    settled: int,
+    seal: Seal,
+    secret: bytes,
 ) -> Change:
     """Every bet is settled (the store counted `paid` in payouts to `settled` patrons) and the ledger is sealed. A shoe
-    that is out is opened."""
+    that is out is opened by its `secret`."""
     phase = phase_after(state.phase, Step.FINISH_ROUND)
     if state.is_settled:
         raise StepRefused(Step.FINISH_ROUND, state.phase, "the round was finished already")
@@ -333,7 +386,7 @@ def finish_round(
     )
     finished_state = replace(state, phase=phase, seq=seq, is_settled=True, next_at_ms=next_at_ms, seal=seal)
     change = Change(finished_state, (finished,))
-    return change.then(_end_shoe(change.state, table)) if state.is_last_round else change
+    return change.then(_end_shoe(change.state, table, rules, secret)) if state.is_last_round else change
 
 
 def fall_idle(state: TableState, table: str, seal: Seal) -> Change:
@@ -367,18 +420,20 @@ def close(state: TableState, table: str, reason: str) -> Change:
     return Change(replace(state, phase=phase, seq=seq), (closed,))
 
 
-def _end_shoe(state: TableState, table: str) -> Change:
-    assert state.shoe_secret is not None, "only an open shoe can end"
+def _end_shoe(state: TableState, table: str, rules: TableRules, secret: bytes) -> Change:
+    assert state.has_shoe, "only an open shoe can end"
     seq = state.seq + 1
     ended = ShoeEnded(
         table=table,
         seq=seq,
         shoe=state.shoe,
         rounds=state.round - state.shoe_first_round + 1,
-        secret=state.shoe_secret,
+        secret=secret.hex(),
         reason=state.shoe_ends_by,
     )
-    return Change(replace(state, seq=seq, shoe_secret=None, position=0), (ended,))
+    return Change(
+        replace(state, seq=seq, shoe_sealed=None, position=0), (ended,), ended_shoe(state, rules, secret.hex())
+    )
 
 
 def _boundary(state: TableState, step: Step) -> Phase:
@@ -394,8 +449,19 @@ def _shoe_rules(rules: TableRules) -> tuple[object, ...]:
     return rules.variant, rules.decks, rules.cut_card, rules.stacked
 
 
-def _next_card_step(state: TableState, shoe: Shoe) -> Step:
-    if state.position < shoe.burned:
+def _is_to_be_shuffled(state: TableState) -> bool:
+    return bool(state.shoe_sealed) and state.shoe_root is None
+
+
+def _proofs(state: TableState, open_shoe: OpenShoe) -> list[CardProof]:
+    """Prove the round's cards; not where its secret is revealed right after it, nor where the cards were prepared."""
+    if open_shoe.tree is None or open_shoe.dealt_from.cut_card is None:
+        return []
+    return [open_shoe.proof(position) for position in range(state.position - len(state.dealt), state.position)]
+
+
+def _next_card_step(state: TableState, shoe: OpenShoe) -> Step:
+    if state.position < shoe.dealt_from.burned:
         return Step.BURN_CARDS
     if next_side(state.player, state.banker) is None:
         return Step.DECLARE_OUTCOME

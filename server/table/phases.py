@@ -7,8 +7,8 @@ in `machine.py`; the diagram in docs/table.md is printed from these tables by `d
 A round walks once around: betting is opened for a stated time, closed, cards are dealt one by one until the tableau is
 satisfied, the outcome is declared, every bet is settled, and the result stands for a while. Then betting opens again,
 or, where nobody is seated, the table falls idle with its shoe as it lies. A round can be voided as long as it is not
-decided: then it is settled by giving every stake back. The operator may pause a table between two rounds, and close an
-idle one whose shoe has ended. Nothing here waits: `machine.due` announces
+decided: then it is settled by giving every stake back, and its shoe ends. The operator may pause a table between two
+rounds, and close an idle one whose shoe has ended. Nothing here waits: `machine.due` announces
 which step comes next and when, and the dealer keeps that appointment.
 """
 
@@ -36,6 +36,7 @@ class Step(StrEnum):
     OPEN_BETTING = "open_betting"
     EXTEND_BETTING = "extend_betting"
     CLOSE_BETTING = "close_betting"
+    SHUFFLE_SHOE = "shuffle_shoe"
     BURN_CARDS = "burn_cards"
     DEAL_CARD = "deal_card"
     DECLARE_OUTCOME = "declare_outcome"
@@ -64,6 +65,7 @@ NEXT_PHASE: Final = MappingProxyType(
             Step.VOID_ROUND: Phase.SETTLING,
         },
         Phase.DEALING: {
+            Step.SHUFFLE_SHOE: Phase.DEALING,
             Step.BURN_CARDS: Phase.DEALING,
             Step.DEAL_CARD: Phase.DEALING,
             Step.DECLARE_OUTCOME: Phase.SETTLING,

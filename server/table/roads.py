@@ -10,7 +10,6 @@ from typing import Final
 
 from client_sdk.game.beads import BEAD_LETTERS, read_beads
 from client_sdk.game.roads import Roads
-from client_sdk.game.shoe import Shoe
 from client_sdk.protocol.messages import RoadsView
 from client_sdk.protocol.road_views import roads_view
 from server.table.state import TableState
@@ -21,18 +20,18 @@ ROADS_REMEMBERED_MAX: Final = 2_048
 """So many different roads are remembered; of more tables than that in play some are computed anew each round."""
 
 
-def begins_roads_anew(state: TableState, shoe: Shoe, commitment: str) -> bool:
-    """Say whether the roads begin anew with this fresh shoe, or go on in the same session. One session never holds both
+def begins_roads_anew(state: TableState, cut_card: int | None, commitment: str) -> bool:
+    """Say whether the roads begin anew with a fresh shoe, or go on in the same session. One session never holds both
     stacked rounds, which nobody commits to, and others."""
-    rounds_max = roads_rounds_max(shoe)
+    rounds_max = roads_rounds_max(cut_card)
     if rounds_max is None or rounds_max != state.roads_rounds_max or bool(commitment) != bool(state.shoe_commitment):
         return True
     return len(state.beads) >= rounds_max * BEAD_LETTERS
 
 
-def roads_rounds_max(shoe: Shoe) -> int | None:
+def roads_rounds_max(cut_card: int | None) -> int | None:
     """Return how many rounds the roads have where they do not end with the shoe."""
-    return SESSION_ROUNDS if shoe.cut_card is None else None
+    return SESSION_ROUNDS if cut_card is None else None
 
 
 @lru_cache(ROADS_REMEMBERED_MAX)

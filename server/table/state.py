@@ -1,7 +1,8 @@
 """The values of one table between two steps: everything that a new owner needs to go on with the same round.
 
-Bets, stacks and seats are not here: they race from many nodes and live in the store (see `server/store/lua`). The order
-of undealt cards is not here either: it follows from the shoe's secret, which the dealer alone turns into a `Shoe`.
+Bets, stacks, seats and cuts are not here: they race from many nodes and live in the store (see `server/store/lua`). The
+order of undealt cards is not here either: it follows from the shoe's secret and its cuts, which the dealer alone turns
+into an `OpenShoe`. The secret is here only as it was sealed by the operator's key (`server/keyring.py`).
 """
 
 from msgspec import Struct
@@ -19,10 +20,15 @@ class TableState(Struct, frozen=True, kw_only=True):
     phase: Phase = Phase.IDLE
     seq: int = 0
     round: int = 0
-    # the shoe; `shoe_secret` is hex, None while no shoe is open
+    # the shoe; `shoe_sealed` is the sealed secret, "" for prepared cards, None while no shoe is open
     shoe: int = 0
-    shoe_secret: str | None = None
+    shoe_sealed: str | None = None
     shoe_commitment: str = ""
+    shoe_cuts: int | None = None
+    shoe_cuts_digest: str | None = None
+    shoe_root: str | None = None
+    shoe_burned: tuple[str, int] | None = None
+    shoe_dealt: str = ""
     shoe_cards: int = 0
     shoe_first_round: int = 0
     position: int = 0
@@ -58,4 +64,9 @@ class TableState(Struct, frozen=True, kw_only=True):
     @property
     def has_shoe(self) -> bool:
         """Whether a shoe is open."""
-        return self.shoe_secret is not None
+        return self.shoe_sealed is not None
+
+    @property
+    def takes_cuts(self) -> bool:
+        """Whether the open shoe may be cut as long as betting is open: in its first round, where a secret orders it."""
+        return bool(self.shoe_sealed) and self.shoe_cuts is None

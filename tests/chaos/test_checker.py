@@ -10,15 +10,16 @@ import msgspec
 import pytest
 
 from client_sdk.game.fairness import commitment
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.seals import FIRST_SEAL
 from client_sdk.game.settlement import settle
-from client_sdk.game.shoe import Shoe, shuffled_shoe
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot, variant_named
 from client_sdk.protocol.messages import Message
 from server.settings import Settings
 from server.table import machine
-from server.table.machine import Change
+from server.table.machine import Change, FreshShoe, FrozenCuts
+from server.table.open_shoe import OpenShoe, shuffled
 from server.table.phases import Step
 from server.table.state import TableState
 from tests.chaos.checker import judge
@@ -35,6 +36,7 @@ PUT_IN = 10_000
 BUY_IN = 5_000
 BETS = {"ann": {"player": 500}, "ben": {"banker": 1_000, "tie": 100}, "cy": {}}
 ROUNDS = 3
+NO_CUTS = FrozenCuts(0, cuts_digest(()))
 
 
 def played() -> list[list[Message]]:
@@ -42,27 +44,29 @@ def played() -> list[list[Message]]:
     state, rounds, now_ms = TableState(), [], 1_000_000
     for number in range(1, ROUNDS + 1):
         secret = bytes([number]) * 32
-        shoe = shuffled_shoe(secret, RULES.decks, number, RULES.cut_card)
-        change = machine.start_shoe(state, TABLE, RULES, shoe, secret, commitment(secret))
-        change = change.then(machine.open_betting(change.state, TABLE, RULES, shoe, now_ms))
+        shoe = shuffled(secret, RULES.decks, number, RULES.cut_card, ())
+        fresh = FreshShoe(number, 52 * RULES.decks, "sealed", commitment(secret))
+        change = machine.start_shoe(state, TABLE, RULES, fresh)
+        change = change.then(machine.open_betting(change.state, TABLE, RULES, now_ms))
         closed_at_ms = change.state.closes_at_ms or 0
-        change = change.then(machine.close_betting(change.state, TABLE, closed_at_ms, False, {}, 2))
+        change = change.then(machine.close_betting(change.state, TABLE, closed_at_ms, False, {}, 2, NO_CUTS))
+        change = change.then(machine.shuffle_shoe(change.state, TABLE, shoe))
         while change.state.outcome is None:
             change = change.then(_next(change.state, shoe))
         paid = sum(sum(payouts(bets, change.state.outcome).values()) for bets in BETS.values())
-        finished = machine.finish_round(change.state, TABLE, RULES, closed_at_ms, paid, 2, FIRST_SEAL)
+        finished = machine.finish_round(change.state, TABLE, RULES, closed_at_ms, paid, 2, FIRST_SEAL, secret)
         change = change.then(finished)
         state, now_ms = change.state, closed_at_ms + 1_000
         rounds.append([msgspec.to_builtins(event) for event in change.events])
     return rounds
 
 
-def _next(state: TableState, shoe: Shoe) -> Change:
+def _next(state: TableState, shoe: OpenShoe) -> Change:
     due = machine.due(state, RULES, shoe)
     assert due is not None
     if due.step is Step.DEAL_CARD:
         return machine.deal_card(state, TABLE, RULES, shoe, due.at_ms)
-    return machine.declare_outcome(state, TABLE, RULES, due.at_ms)
+    return machine.declare_outcome(state, TABLE, RULES, shoe, due.at_ms)
 
 
 def payouts(bets: dict[str, int], outcome: Any) -> dict[str, int]:

@@ -15,6 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
+from tests.support import plain_fairness
 from tests.support.protocol_party import (
     JSON,
     MSGPACK,
@@ -27,7 +28,6 @@ from tests.support.protocol_party import (
     next_side,
     outcome_of,
     settled_bet,
-    shoe_order,
 )
 
 Come = Callable[..., Awaitable[Party]]
@@ -239,13 +239,14 @@ async def test_every_shoe_that_ended_was_the_one_that_was_committed_to(come: Com
 
 def test_the_order_of_the_document_and_what_a_false_card_leads_to() -> None:
     secret = bytes(range(32))
-    order = shoe_order(secret, 8, 1)
+    order = list(map(plain_fairness.name_of, plain_fairness.order_of(secret, 8, 1)))
     assert " ".join(order[:10]) == "Kc 2d Ts 8h Qs 7s 5d 5s 9c Ah"
     assert len(order) == 416
     assert len(set(order)) == 52
     ended = {"shoe": 1, "secret": secret.hex(), "rounds": 1}
     commitment = "630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd"
     shoe = Shoe(1, 416, commitment, 416)
+    shoe.cuts, shoe.merkle_root = 0, plain_fairness.root_over(secret, 8, 1, plain_fairness.order_of(secret, 8, 1))
     shoe.take("Kc", 11, 405)
     shoe.take(order[11], 1, 404)
     shoe.check(ended)

@@ -85,7 +85,7 @@ async def house(tmp_path: Path) -> AsyncIterator[tuple[NodeProcess, str]]:
 
 async def test_nodes_of_one_store_agree(house: tuple[NodeProcess, str], tmp_path: Path) -> None:
     first, store = house
-    flags = ("--open", "--listen", "127.0.0.1:0", "--store", store)
+    flags = ("--open", "--listen", "127.0.0.1:0", "--store", store, f"--seal-key={first.data / 'seal.key'}")
     same = [f"--{name}={value}" for name, value in first.flags.items() if name != "store"]
     currency, pace = await asyncio.gather(
         refused(*flags, *(flag for flag in same if "currency" not in flag)), refused(*flags, *same, "--card-ms", "21")

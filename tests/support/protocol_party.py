@@ -8,11 +8,9 @@ written here once more, from sections 14 and 15 of the document; those of the ro
 
 import asyncio
 import hashlib
-import hmac
 import json
 import secrets
-import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgpack
@@ -20,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from tests.support import plain_roads
+from tests.support import plain_fairness, plain_roads
 
 MSGPACK: Final = "punto.v1.msgpack"
 JSON: Final = "punto.v1.json"
@@ -121,32 +119,6 @@ def settled_bet(spot: str, stake: int, outcome: str | None, rules: Message) -> M
 # --- The shoe (section 15) ------------------------------------------------------------------------------------------
 
 
-def shoe_order(secret: bytes, decks: int, number: int) -> list[str]:
-    """The cards of a shoe in the order in which they are dealt."""
-    client_mix = hashlib.sha256(b"").digest()
-    context = b"bac-shoe-v1" + b"\0" + decks.to_bytes(1, "big") + number.to_bytes(8, "big") + client_mix
-
-    def words() -> Iterator[int]:
-        for i in range(2**32):
-            block = hmac.new(secret, context + i.to_bytes(4, "big"), hashlib.sha256).digest()
-            yield from struct.unpack(">8I", block)
-        raise AssertionError("a shoe does not need that many words")
-
-    source = words()
-
-    def below(n: int) -> int:
-        bound = 2**32 // n * n
-        while (word := next(source)) >= bound:
-            pass
-        return word % n
-
-    order = list(range(52 * decks))
-    for i in range(len(order) - 1, 0, -1):
-        j = below(i + 1)
-        order[i], order[j] = order[j], order[i]
-    return [RANKS[card % 13] + SUITS[card % 52 // 13] for card in order]
-
-
 class Shoe:
     """What was seen of one shoe, to be checked when its secret comes."""
 
@@ -158,6 +130,9 @@ class Shoe:
         self.is_last_round = False
         self.seen: dict[int, str] = {}
         """Cards by their position, 0 for the first that was dealt."""
+        self.cuts: int | None = None
+        self.cuts_digest: str | None = None
+        self.merkle_root: str | None = None
         self.rounds: int | None = None
         """How many rounds were settled from it; None where its beginning was not seen."""
 
@@ -174,9 +149,19 @@ class Shoe:
             same("rounds of the shoe", ended["rounds"], self.rounds)
         secret = bytes.fromhex(ended["secret"])
         same("commitment", self.commitment, hashlib.sha256(secret).hexdigest())
-        order = shoe_order(secret, self.cards // 52, self.number)
+        if self.cuts or self.cuts is None:
+            return  # other patrons' cuts are asked for elsewhere; a shoe that never closed shows no card
+        order = plain_fairness.order_of(secret, self.cards // 52, self.number)
+        root = plain_fairness.root_over(secret, self.cards // 52, self.number, order)
+        same("merkle root", self.merkle_root, root)
         for position, card in self.seen.items():
-            same(f"card at {position} of shoe {self.number}", card, order[position])
+            same(f"card at {position} of shoe {self.number}", card, plain_fairness.name_of(order[position]))
+
+    def prove(self, position: int, card: str, proof: Message) -> None:
+        """Follow the proof of a card to the root."""
+        root = plain_fairness.root_from(proof, position, self.cards)
+        same(f"root of card {position}", root, self.merkle_root)
+        same(f"proved card {position}", plain_fairness.name_of(proof["index"]), card)
 
 
 # --- One table ------------------------------------------------------------------------------------------------------
@@ -187,7 +172,7 @@ MAY_FOLLOW: Final = {
     "paused": {"table_resumed", "table_idled"},
     "closed": {"table_resumed"},
     "betting": {"betting_extended", "betting_closed", "round_voided"},
-    "dealing": {"cards_burned", "card_dealt", "round_decided", "round_voided"},
+    "dealing": {"shoe_shuffled", "cards_burned", "card_dealt", "round_decided", "round_voided"},
     "settling": {"round_settled", "table_idled", "table_paused"} | BEFORE_BETTING,
 }
 """Section 7: the numbered events that may come in each phase."""
@@ -228,7 +213,8 @@ class Table:
         self.shoe = None
         if view is not None:
             self.shoe = Shoe(view["number"], view["cards"], view["commitment"], view["remaining"])
-            self.shoe.is_last_round = view["is_last_round"]
+            for field in ("is_last_round", "cuts", "cuts_digest", "merkle_root"):
+                setattr(self.shoe, field, view[field])
             if known is not None and (known.number, known.commitment) == (self.shoe.number, self.shoe.commitment):
                 self.shoe.seen = known.seen
 
@@ -280,7 +266,17 @@ class Table:
         view = snapshot["shoe"]
         same("shoe in the snapshot", view is not None, self.shoe is not None)
         if self.shoe is not None:
-            for field in ("number", "cards", "commitment", "remaining", "is_last_round"):
+            known = (
+                "number",
+                "cards",
+                "commitment",
+                "remaining",
+                "is_last_round",
+                "cuts",
+                "cuts_digest",
+                "merkle_root",
+            )
+            for field in known:
                 same(f"{field} of the shoe", view[field], getattr(self.shoe, field))
 
     def _on_rules_changed(self, event: Message) -> None:
@@ -317,6 +313,15 @@ class Table:
         if self.closes_at_ms is not None:
             same("early", event["early"], event["closed_at_ms"] < self.closes_at_ms)
         self.phase, self.closed, self.closes_at_ms = "dealing", event, event["closed_at_ms"]
+        if self.shoe is not None and event["cuts"] is not None:
+            same("cuts before", self.shoe.cuts, None)
+            self.shoe.cuts, self.shoe.cuts_digest = event["cuts"], event["cuts_digest"]
+
+    def _on_shoe_shuffled(self, event: Message) -> None:
+        shoe = self.known_shoe()
+        same("root before", shoe.merkle_root, None)
+        same("cards left in front of the root", shoe.remaining, shoe.cards)
+        shoe.merkle_root = event["merkle_root"]
 
     def _on_cards_burned(self, event: Message) -> None:
         shoe = self.known_shoe()
@@ -324,6 +329,7 @@ class Table:
         same("cards left in front of the burn", shoe.remaining, shoe.cards)
         same("cards burned", event["count"], 1 + (counts(event["card"]) or 10))
         shoe.take(event["card"], event["count"], event["remaining"])
+        shoe.prove(0, event["card"], event["proof"])
 
     def _on_card_dealt(self, event: Message) -> None:
         shoe = self.known_shoe()
@@ -337,6 +343,12 @@ class Table:
     def _on_round_decided(self, event: Message) -> None:
         player, banker = self.hand("player"), self.hand("banker")
         same("cards still to be dealt", None, next_side(player, banker))
+        cards = [card["card"] for card in self.dealt]
+        shoe = self.known_shoe()
+        proved = 0 if self.rules["cut_card"] is None else len(cards)
+        same("proofs", len(event["proofs"]), proved)
+        for back, (card, proof) in enumerate(zip(reversed(cards), reversed(event["proofs"]), strict=False), start=1):
+            shoe.prove(shoe.cards - shoe.remaining - back, card, proof)
         same("outcome", event["outcome"], outcome_of(player, banker))
         for side, cards in (("player", player), ("banker", banker)):
             same(f"hand of {side}", event[side], cards)
@@ -483,11 +495,12 @@ FIELDS: Final = {
     "shoe_started": "shoe decks cards cut_card commitment roads",
     "betting_opened": "round shoe opened_at_ms closes_at_ms is_last_round",
     "betting_extended": "round closes_at_ms",
-    "betting_closed": "round closed_at_ms early totals bettors",
-    "cards_burned": "round shoe card count remaining show_at_ms",
+    "betting_closed": "round closed_at_ms early totals bettors cuts cuts_digest",
+    "shoe_shuffled": "shoe round merkle_root",
+    "cards_burned": "round shoe card count remaining show_at_ms proof",
     "card_dealt": "round side card total remaining show_at_ms",
     "round_decided": "round outcome player banker player_total banker_total player_natural banker_natural show_at_ms"
-    " roads",
+    " roads proofs",
     "round_voided": "round reason",
     "round_settled": "round paid settled next_at_ms seal sealed_to",
     "shoe_ended": "shoe rounds secret reason",

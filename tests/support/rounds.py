@@ -34,7 +34,7 @@ def check_round(events: Sequence[Message]) -> plain_rules.Played:
     kinds = [event["type"] for event in events]
     cards = cards_of(events)
     extended = [event for event in events if event["type"] == "betting_extended"]
-    burned = ["cards_burned"] if "cards_burned" in kinds else []
+    burned = [kind for kind in ("shoe_shuffled", "cards_burned") if kind in kinds]
     assert kinds == [
         *("betting_opened", *(["betting_extended"] * len(extended)), "betting_closed", *burned),
         *(["card_dealt"] * len(cards)),

@@ -1,6 +1,6 @@
 -- What every script of a table shares: its keys, the store's clock, the fence, the bus. Put in front of each table script.
 --
--- keys       the twenty-one keys of one table, in the order of `keys.py`
+-- keys       the twenty-four keys of one table, in the order of `keys.py`
 -- refusals   a script returns {'CODE', ...}; a good answer is {'ok', now_ms, ...}. All reads and refusals come before
 --            the first write. Amounts stay below 2^53 and are written with %d, never by tostring (14 digits).
 
@@ -8,7 +8,8 @@ local TABLE, EVENTS, STACKS, SEATS, BETS, TOTALS, LAST = KEYS[1], KEYS[2], KEYS[
 local REQUESTS = { [0] = KEYS[8], [1] = KEYS[9] }
 local READY, AWAY, LEAVING, PLAYED, TRANSFERS, OUTGOING = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local LEDGER, CONSUMERS, INCOMING, OPERATED, ROUNDS = KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-local LIMITED = KEYS[21]
+local LIMITED, CUTS, CUTTERS, SHOES = KEYS[21], KEYS[22], KEYS[23], KEYS[24]
+local SHOES_KEPT = 16
 local BUS = TABLE .. ':bus'
 local SPOTS = { 'player', 'banker', 'tie' }
 
@@ -29,7 +30,7 @@ end
 
 -- The newest shape of a table's keys that these scripts understand. A table that a newer node has brought into a newer one is
 -- left alone by every script: an older node takes no bet, and no seat, at it.
-local SCHEMA = 2
+local SCHEMA = 3
 if number_field('schema') > SCHEMA then
   return { 'NEWER_SCHEMA', now_ms }
 end
@@ -128,12 +129,27 @@ local function sum_of(layout)
   return sum
 end
 
+-- Whether an act of this instant counts: a clock that was set back does not open a round again.
+local function is_betting_open()
+  local kept = redis.call('HMGET', TABLE, 'phase', 'round', 'closes_at_ms', 'frozen_round')
+  return kept[1] == 'betting' and now_ms < tonumber(kept[3] or '0') and kept[4] ~= kept[2]
+end
+
+-- Keeps what was told of a shoe that has ended, with its cuts; the oldest one makes room.
+local function keep_ended_shoe(number, record)
+  local gone = int(tonumber(number) - SHOES_KEPT)
+  redis.call('HSET', SHOES, number, record, number .. ':cuts', cmsgpack.pack(redis.call('LRANGE', CUTS, 0, -1)))
+  redis.call('HDEL', SHOES, gone, gone .. ':cuts')
+  redis.call('DEL', CUTS, CUTTERS)
+end
+
 -- One commit of the owner: state, events, publication and lease together.
 -- args from `first`: epoch, node, lease_ms, incarnation, seq it follows, state, phase, round, closes_at_ms, closed_at_ms,
--- rules ('' unchanged), limits ('' unchanged), seal, sealed_to (see server/sealing.py), then the events' bytes in order of seq.
+-- rules ('' unchanged), limits ('' unchanged), seal, sealed_to (see server/sealing.py), shoe, cut_round (in which it may be
+-- cut; 0 never), ended_shoe (0 none), its record, then the events' bytes in order of seq.
 -- Returns nil (go on: call write) or the answer to return: FENCED | INCARNATION | SEQ, or ok where it was done before.
 local function check_commit(first)
-  local events = #ARGV - first - 13
+  local events = #ARGV - first - 17
   local follows, seq = tonumber(ARGV[first + 4]), number_field('seq')
   if is_fenced(ARGV[first], ARGV[first + 1]) then
     return { 'FENCED', now_ms }
@@ -152,13 +168,14 @@ end
 
 local function write_commit(first)
   local incarnation, seq = ARGV[first + 3], tonumber(ARGV[first + 4])
-  for i = first + 14, #ARGV do
+  for i = first + 18, #ARGV do
     seq = seq + 1
     redis.call('XADD', EVENTS, 'MAXLEN', '~', 4096, int(seq) .. '-0', 'event', ARGV[i])
     publish('event', incarnation, seq, ARGV[i])
   end
   redis.call('HSET', TABLE, 'seq', int(seq), 'state', ARGV[first + 5], 'phase', ARGV[first + 6],
-    'round', ARGV[first + 7], 'closes_at_ms', ARGV[first + 8], 'closed_at_ms', ARGV[first + 9])
+    'round', ARGV[first + 7], 'closes_at_ms', ARGV[first + 8], 'closed_at_ms', ARGV[first + 9],
+    'shoe', ARGV[first + 14], 'cut_round', ARGV[first + 15])
   if ARGV[first + 6] == 'betting' then -- opened, or extended after an outage: what was frozen before counts no more
     redis.call('HDEL', TABLE, 'frozen_round', 'closed_early')
   end
@@ -168,6 +185,9 @@ local function write_commit(first)
   if tonumber(ARGV[first + 13]) > number_field('sealed_to') then
     redis.call('HSET', TABLE, 'seal', ARGV[first + 12], 'sealed_to', ARGV[first + 13])
     enter({ 'seal', now_ms, tonumber(ARGV[first + 7]), ARGV[first + 12], tonumber(ARGV[first + 13]) })
+  end
+  if ARGV[first + 16] ~= '0' then
+    keep_ended_shoe(ARGV[first + 16], ARGV[first + 17])
   end
   renew_lease(ARGV[first + 2])
   return { 'ok', now_ms, seq }

@@ -12,7 +12,7 @@ if owner ~= '' and owner ~= ARGV[1] and lease_until_ms > now_ms then
 end
 local was_silent = owner ~= '' and owner ~= ARGV[1] and 1 or 0
 local epoch = redis.call('HINCRBY', TABLE, 'epoch', 1)
-redis.call('HSET', TABLE, 'owner', ARGV[1])
+redis.call('HSET', TABLE, 'owner', ARGV[1], 'schema', SCHEMA)
 renew_lease(ARGV[2])
 local kept = redis.call('HMGET', TABLE, 'incarnation', 'seq', 'state', 'rules', 'closes_at_ms', 'closed_at_ms', 'run_id', 'rollback')
 return { 'ok', now_ms, epoch, kept[1], tonumber(kept[2]), kept[3], kept[4], tonumber(kept[5]), tonumber(kept[6]), kept[7],

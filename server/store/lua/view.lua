@@ -3,13 +3,21 @@
 -- returns  {'ok', now_ms, incarnation, seq, state, rules, closes_at_ms, closed_at_ms, crowd, own}
 --          crowd: MessagePack {seated, connected, ready, touched, totals: [p, b, t], bettors: [p, b, t], seats: [...] or
 --          false}; own: '' or MessagePack {stack, ready, leaving, bets: layout, last: record of the last round played,
---          connection}. An empty layout or record is an empty array.
+--          connection, cut: '' or the own cut into the open shoe, in hex}. An empty layout or record is an empty array.
 -- refusals UNKNOWN_TABLE
 if redis.call('EXISTS', TABLE) == 0 then
   return { 'UNKNOWN_TABLE', now_ms }
 end
 local function unpacked(packed)
   return packed and cmsgpack.unpack(packed) or {}
+end
+
+local function own_cut(patron)
+  local number = redis.call('HGET', CUTTERS, patron)
+  local cut = number and cmsgpack.unpack(redis.call('LINDEX', CUTS, tonumber(number) - 1))[2] or ''
+  return (string.gsub(cut, '.', function(byte)
+    return string.format('%02x', string.byte(byte))
+  end))
 end
 
 local kept = redis.call('HMGET', TABLE, 'incarnation', 'seq', 'state', 'rules', 'closes_at_ms', 'closed_at_ms',
@@ -39,6 +47,6 @@ if seat then
     ready = redis.call('SISMEMBER', READY, ARGV[1]) == 1, leaving = redis.call('SISMEMBER', LEAVING, ARGV[1]) == 1,
     bets = unpacked(redis.call('HGET', BETS, ARGV[1])),
     last = unpacked(redis.call('HGET', LAST, ARGV[1])),
-    connection = cmsgpack.unpack(seat).connection })
+    connection = cmsgpack.unpack(seat).connection, cut = own_cut(ARGV[1]) })
 end
 return { 'ok', now_ms, kept[1], tonumber(kept[2]), kept[3], kept[4], tonumber(kept[5]), tonumber(kept[6]), crowd, own }

@@ -12,21 +12,23 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 import msgpack
 from redis.asyncio import Redis
 
-from client_sdk.game.shoe import Shoe
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import TableRules
 from server.sealing import Sealer
 from server.settling import settle_line
-from server.shoes import Shoes, ShuffledShoes
+from server.shoes import Shoes
 from server.store import keys
 from server.store.errors import Refused
 from server.store.ledgers import Ledgers
 from server.store.tables import FRESH_SEAT_MS, ActAnswer, ActLine, Frozen, Lease, SettleLine, Tables
 from server.table import machine
 from server.table.history import finished_round
-from server.table.machine import Change
+from server.table.machine import Change, FrozenCuts
+from server.table.open_shoe import OpenShoe
 from server.table.phases import Step
 from server.table.state import TableState
+from tests.support.shoes import opened, shuffled_shoes
 from tests.support.table_rules import rules_of
 
 NODE: Final = "node-1"
@@ -203,7 +205,7 @@ class Owner:
         self.lease = lease
         self.state = TableState()
         self.rules = rules_of()
-        self.shoe: Shoe | None = None
+        self.shoe: OpenShoe | None = None
         self._ledger = ledger
         self._shoes = shoes
 
@@ -221,11 +223,15 @@ class Owner:
     ) -> "Owner":
         """Claim a table and go on from what the store holds."""
         claimed = await tables.claim(table, node, LEASE_MS)
-        owner = cls(tables, ledger, table, claimed.lease, shoes or ShuffledShoes())
+        owner = cls(tables, ledger, table, claimed.lease, shoes or shuffled_shoes())
         owner.state, owner.rules = claimed.state, claimed.rules
-        if owner.state.has_shoe:
-            owner.shoe = owner._shoes.reopen(owner.state, owner.rules)
+        await owner.reopen_shoe()
         return owner
+
+    async def reopen_shoe(self) -> None:
+        """Make the open shoe from what the store holds."""
+        cuts = await self.tables.frozen_cuts(self.table)
+        self.shoe = opened(self._shoes, self.table, self.state, self.rules, cuts)
 
     @property
     def round(self) -> int:
@@ -243,12 +249,13 @@ class Owner:
         """The change that opens the next round, with a fresh shoe where none is open."""
         change = Change(self.state, ())
         if not self.state.has_shoe:
-            self.shoe, secret, published = self._shoes.fresh(self.state.shoe + 1, self.rules)
-            change = machine.start_shoe(self.state, self.table, self.rules, self.shoe, secret, published)
-        return change.then(machine.open_betting(change.state, self.table, self.rules, self.open_shoe, now_ms))
+            fresh = self._shoes.fresh(self.table, self.state.shoe + 1, self.rules)
+            change = machine.start_shoe(self.state, self.table, self.rules, fresh)
+            self.shoe = opened(self._shoes, self.table, change.state, self.rules)
+        return change.then(machine.open_betting(change.state, self.table, self.rules, now_ms))
 
     @property
-    def open_shoe(self) -> Shoe:
+    def open_shoe(self) -> OpenShoe:
         assert self.shoe is not None
         return self.shoe
 
@@ -272,12 +279,24 @@ class Owner:
         """End betting by the timer."""
         await self.let_betting_time_pass()
         frozen = await self.freeze()
-        await self.commit(
-            machine.close_betting(
-                self.state, self.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors
-            )
-        )
+        await self.commit(await self.closing(frozen))
+        await self.shuffle_if_due()
         return frozen
+
+    async def shuffle_if_due(self) -> None:
+        """Publish the root of a fresh shoe, by its secret and the frozen cuts."""
+        due = machine.due(self.state, self.rules, self.shoe)
+        if due is not None and due.step is Step.SHUFFLE_SHOE:
+            await self.reopen_shoe()
+            await self.commit(machine.shuffle_shoe(self.state, self.table, self.open_shoe))
+
+    async def closing(self, frozen: Frozen) -> Change:
+        """The change that tells the close, and the cuts where they are frozen with it."""
+        found, cuts = await self.tables.frozen_cuts(self.table), None
+        if self.state.takes_cuts:
+            cuts = FrozenCuts(len(found), cuts_digest(found))
+        _, closed_at_ms, early, bettors, totals = frozen
+        return machine.close_betting(self.state, self.table, closed_at_ms, early, totals, bettors, cuts)
 
     async def commit(self, change: Change) -> None:
         await self.tables.commit(self.table, self.lease, change)
@@ -288,7 +307,9 @@ class Owner:
         steps: dict[Step, Callable[[int], Change]] = {
             Step.BURN_CARDS: lambda now: machine.burn_cards(self.state, self.table, self.rules, self.open_shoe, now),
             Step.DEAL_CARD: lambda now: machine.deal_card(self.state, self.table, self.rules, self.open_shoe, now),
-            Step.DECLARE_OUTCOME: lambda now: machine.declare_outcome(self.state, self.table, self.rules, now),
+            Step.DECLARE_OUTCOME: lambda now: machine.declare_outcome(
+                self.state, self.table, self.rules, self.open_shoe, now
+            ),
         }
         due = machine.due(self.state, self.rules, self.shoe)
         assert due is not None
@@ -296,6 +317,7 @@ class Owner:
 
     async def deal(self) -> None:
         """Deal every card and declare the outcome."""
+        await self.shuffle_if_due()
         while self.state.outcome is None:
             await self.commit(self.next_card(await self.now_ms()))
 
@@ -313,7 +335,8 @@ class Owner:
         paid, settled = await self.tables.settled_sums(self.table)
         before, now_ms = self.state.seal, await self.now_ms()
         seal = await Sealer(self.ledgers, self.table, before).seal(before)
-        change = machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal)
+        secret = self.open_shoe.secret
+        change = machine.finish_round(self.state, self.table, self.rules, now_ms, paid, settled, seal, secret)
         totals = await self.tables.final_totals(self.table)
         finished = finished_round(self.state, now_ms, totals, settled, paid)
         await self.tables.finish_round(self.table, self.lease, change, finished)

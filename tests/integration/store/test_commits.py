@@ -329,8 +329,8 @@ async def test_a_whole_round_reads_back_as_it_was_dealt(tables: Tables, ledger: 
     assert heir.shoe == owner.shoe
     await heir.deal()
     dealt = [event["card"] for _, event in await stream_of(tables, owner.table) if event["type"] == "card_dealt"]
-    assert heir.shoe is not None
-    assert dealt == list(heir.shoe.cards[heir.shoe.burned : heir.state.position])
+    shoe = heir.open_shoe.dealt_from
+    assert dealt == list(shoe.cards[shoe.burned : heir.state.position])
     last = await Owner.of(tables, ledger, owner.table)
     assert last.state == heir.state
     assert await last.settle() == 0

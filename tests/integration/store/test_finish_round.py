@@ -41,7 +41,9 @@ async def ending(owner: Owner) -> tuple[Change, FinishedRound]:
     before, now_ms = owner.state.seal, await owner.now_ms()
     seal = await Sealer(owner.ledgers, owner.table, before).seal(before)
     paid, patrons = await owner.tables.settled_sums(owner.table)
-    change = machine.finish_round(owner.state, owner.table, owner.rules, now_ms, paid, patrons, seal)
+    change = machine.finish_round(
+        owner.state, owner.table, owner.rules, now_ms, paid, patrons, seal, owner.open_shoe.secret
+    )
     totals = await owner.tables.final_totals(owner.table)
     return change, finished_round(owner.state, now_ms, totals, patrons, paid)
 
@@ -51,7 +53,7 @@ async def test_the_record_is_the_round(tables: Tables, ledger: Ledger) -> None:
     change, finished = await ending(owner)
     await tables.finish_round(owner.table, owner.lease, change, finished)
     assert await tables.rounds_before(owner.table, None, 10) == [finished]
-    state, shoe = owner.state, owner.open_shoe
+    state, shoe = owner.state, owner.open_shoe.dealt_from
     assert (finished.id, finished.round, finished.shoe, finished.commitment) == ("1", 1, 1, state.shoe_commitment)
     assert finished.totals == {Spot.PLAYER: 25, Spot.BANKER: 10, Spot.TIE: 10}
     assert (finished.paid, finished.settled) == await tables.settled_sums(owner.table)
@@ -83,7 +85,7 @@ async def test_a_void_round_is_kept_with_what_was_dealt(tables: Tables, ledger: 
     await owner.close_betting()
     for _ in range(4):  # the burn and three cards
         await owner.commit(owner.next_card(await owner.now_ms()))
-    voided = machine.void_round(owner.state, owner.table, await owner.now_ms(), "operator: why", breaks_shoe=False)
+    voided = machine.void_round(owner.state, owner.table, await owner.now_ms(), "operator: why")
     await tables.void_round(owner.table, owner.lease, voided)
     owner.state = voided.state
     await owner.settle()
@@ -93,7 +95,8 @@ async def test_a_void_round_is_kept_with_what_was_dealt(tables: Tables, ledger: 
     counted, void = await tables.rounds_before(owner.table, None, 10)
     assert (void.outcome, void.void_reason, void.totals, void.paid) == (None, "operator: why", {Spot.PLAYER: 25}, 25)
     assert (len(void.player), len(void.banker)) == (2, 1)
-    assert (counted.void_reason, counted.first_card) == (None, void.first_card + 3)
+    burned = owner.open_shoe.dealt_from.burned
+    assert (counted.void_reason, counted.shoe, counted.first_card) == (None, void.shoe + 1, burned)
 
 
 async def test_pages_and_the_newest_are_kept(tables: Tables, ledger: Ledger) -> None:

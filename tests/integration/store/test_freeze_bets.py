@@ -92,10 +92,7 @@ async def test_late_acts_are_told_the_early_close_until_the_next_round(
     for patron in ("a", "b"):
         await owner.act(patron, "ready")
     frozen = await owner.freeze()
-    change = machine.close_betting(
-        owner.state, owner.table, frozen.closed_at_ms, frozen.early, frozen.totals, frozen.bettors
-    )
-    await owner.commit(change)
+    await owner.commit(await owner.closing(frozen))
     for _ in range(2):
         late = await owner.act("a", "place", "player", 25)
         assert (late.code, late.closed_at_ms) == ("BETTING_CLOSED", frozen.closed_at_ms)
@@ -154,7 +151,7 @@ async def test_frozen_bets_stay_frozen_when_the_stores_clock_is_set_back(
     assert (await owner.act("b", "place", "player", 25)).code == "BETTING_CLOSED"
     again = await owner.freeze()
     assert (again.early, again.totals, again.bettors) == (frozen.early, frozen.totals, frozen.bettors)
-    await owner.commit(machine.close_betting(owner.state, owner.table, frozen.closed_at_ms, False, frozen.totals, 1))
+    await owner.commit(await owner.closing(frozen))
     await owner.deal()
     await owner.settle()
     await owner.finish_round()

@@ -78,14 +78,15 @@ def test_no_two_ids_share_a_key(ids: list[str]) -> None:
         assert not set(keys.wallet_keys(one)) & set(keys.wallet_keys(other))
     named = {name for each in ids for name in (*keys.table_keys(each), keys.bus_channel(each))}
     assert not named & {name for each in ids for name in keys.wallet_keys(each)}
-    assert not named & {keys.TABLES, keys.NODES, keys.NODES_CHANNEL}
+    assert not named & {keys.TABLES, keys.NODES, keys.NODES_CHANNEL, keys.SEAL_KEY}
 
 
 def test_the_parts_named_alone_are_those_that_scripts_take() -> None:
     names = keys.table_keys("t1")
-    assert len(set(names)) == len(names) == 21
+    assert len(set(names)) == len(names) == 24
     assert keys.events_key("t1") in names
     assert keys.bets_key("t1") in names
+    assert {keys.cuts_key("t1"), keys.shoes_key("t1")} < set(names)
 
 
 @pytest.mark.parametrize("odd", [patron for patron in ODD_IDS if patron])

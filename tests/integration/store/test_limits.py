@@ -169,7 +169,7 @@ async def test_a_voided_round_is_no_stake_and_no_loss(player: Player) -> None:
     await player.set(stake=100, loss=100)
     assert await player.bet(0, 10) == ["ok"] * 10
     owner = player.owners[0]
-    change = machine.void_round(owner.state, owner.table, await owner.now_ms(), "operator", breaks_shoe=False)
+    change = machine.void_round(owner.state, owner.table, await owner.now_ms(), "operator")
     await owner.tables.void_round(owner.table, owner.lease, change)
     owner.state = change.state
     await owner.settle()

@@ -323,7 +323,7 @@ class MoneyMachine(RuleBasedStateMachine):
         self._leases[table] = owner.lease
         asked, _ = await owner.tables.void_asked(table)
         if asked == owner.round and owner.state.phase in (Phase.BETTING, Phase.DEALING):
-            change = machine.void_round(owner.state, table, await owner.now_ms(), "operator", breaks_shoe=False)
+            change = machine.void_round(owner.state, table, await owner.now_ms(), "operator")
             await owner.tables.void_round(table, owner.lease, change)
             owner.state = change.state
         if owner.state.phase is Phase.BETTING:

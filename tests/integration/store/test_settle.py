@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import VARIANTS, Spot
-from server.shoes import StackedShoes
 from server.store.bus import Subscription
 from server.store.driver import Driver
 from server.store.errors import Fenced, Refused
 from server.store.tables import SettleLine, Tables
 from server.table import machine
 from tests.integration.store.checks import Ledger, Owner, refusal_of
+from tests.support.shoes import stacked_shoes
 from tests.support.table_rules import rules_of
 
 # One round for each outcome, as a file of stacked rounds would have it.
@@ -29,7 +29,7 @@ async def decided(
     """A round that is decided and not settled, with these bets."""
     chips = sorted({amount for layout in layouts.values() for amount in layout.values()})
     rules = rules_of(variant, chips=chips, minimum=1, seats_max=500, cut_card=None, stacked=True)
-    owner = await Owner.of_new_table(tables, ledger, rules, StackedShoes([LINES[outcome]]))
+    owner = await Owner.of_new_table(tables, ledger, rules, stacked_shoes([LINES[outcome]]))
     for patron in layouts:
         await owner.seat(patron, 1_000)
     await owner.open_betting()
@@ -95,7 +95,7 @@ async def test_bl_145_a_bet_is_settled_once(tables: Tables, ledger: Ledger) -> N
     assert await owner.settle([a]) == 2
     assert await ledger.contents(owner.table + "}") == lying
     assert await owner.settle([a, b]) == 1
-    heir = await Owner.of(tables, ledger, owner.table, shoes=StackedShoes([LINES[Outcome.PLAYER]]))
+    heir = await Owner.of(tables, ledger, owner.table, shoes=stacked_shoes([LINES[Outcome.PLAYER]]))
     with pytest.raises(Fenced):
         await owner.settle([c])
     assert await heir.settle() == 0
@@ -133,7 +133,7 @@ async def test_every_outcome_pays_what_the_house_says(
     spots = [spot.value for spot in VARIANTS[variant].spots]
     maximums = dict.fromkeys(VARIANTS[variant].spots, 100)
     rules = rules_of(variant, chips=[100], maximums=maximums, cut_card=None, stacked=True)
-    owner = await Owner.of_new_table(tables, ledger, rules, StackedShoes([LINES[outcome]]))
+    owner = await Owner.of_new_table(tables, ledger, rules, stacked_shoes([LINES[outcome]]))
     for spot in spots:
         await owner.seat(spot, 1_000)
     await owner.open_betting()
@@ -238,7 +238,7 @@ async def test_any_chunks_pay_each_bet_once_and_make_no_money(
     stacks = [await stack_of(tables, owner, line.patron) for line in lines]
     for number, chunk in enumerate(chunks):
         if number in takeovers:
-            owner = await Owner.of(tables, ledger, owner.table, shoes=StackedShoes([LINES[outcome]]))
+            owner = await Owner.of(tables, ledger, owner.table, shoes=stacked_shoes([LINES[outcome]]))
         await owner.settle([lines[index % len(lines)] for index in chunk])
         await ledger.check(owner.table)
     assert await owner.settle(lines) == 0
@@ -261,7 +261,7 @@ async def test_a_void_round_gives_every_stake_back_once(tables: Tables, ledger: 
         await owner.act(patron, "place", spot, 25)
     closed_at_ms = (await owner.close_betting()).closed_at_ms if is_dealing else None
     voided_at_ms = await owner.now_ms() + 1
-    await owner.commit(machine.void_round(owner.state, owner.table, voided_at_ms, "lost", breaks_shoe=True))
+    await owner.commit(machine.void_round(owner.state, owner.table, voided_at_ms, "lost"))
     late = await owner.act("a", "place", "tie", 25)
     assert (late.code, late.closed_at_ms) == ("BETTING_CLOSED", closed_at_ms or voided_at_ms)
     lines = sorted(await owner.settlements())

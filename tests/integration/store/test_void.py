@@ -2,15 +2,18 @@
 
 import pytest
 
+from client_sdk.game.proofs import cuts_digest
 from server.store.errors import Fenced, Refused
 from server.store.tables import Tables, VoidAsked
 from server.table import machine
-from server.table.machine import Change
+from server.table.machine import Change, FrozenCuts
 from tests.integration.store.checks import LEASE_MS, Ledger, Owner, fresh_id, refusal_of
+
+NO_CUTS = FrozenCuts(0, cuts_digest(()))
 
 
 def void(owner: Owner, now_ms: int) -> Change:
-    return machine.void_round(owner.state, owner.table, now_ms, "operator", breaks_shoe=False)
+    return machine.void_round(owner.state, owner.table, now_ms, "operator")
 
 
 async def with_bets(tables: Tables, ledger: Ledger) -> Owner:
@@ -82,7 +85,7 @@ async def test_once_asked_nothing_but_the_void_is_taken(tables: Tables, ledger: 
     await ledger.check(owner.table)
     now_ms = await owner.now_ms()
     if cards is None:
-        step = machine.close_betting(owner.state, owner.table, now_ms, early=False, totals={}, bettors=0)
+        step = machine.close_betting(owner.state, owner.table, now_ms, early=False, totals={}, bettors=0, cuts=NO_CUTS)
         assert (await owner.act("a", "place", "player", 10)).code == "ok"  # until the owner says so, bets are taken
     else:
         step = owner.next_card(now_ms)
@@ -92,10 +95,10 @@ async def test_once_asked_nothing_but_the_void_is_taken(tables: Tables, ledger: 
     dealt = owner.state.dealt
     await carry_out(owner)
     assert (owner.state.is_void, owner.state.dealt) == (True, dealt)
-    assert owner.state.has_shoe
     await assert_all_is_back(owner, ledger)
     assert not (await tables.renew(owner.table, owner.lease)).is_void_asked
     assert await tables.ask_void(owner.table, owner.round, "") == asked  # it is told again what it was told first
+    assert not owner.state.has_shoe  # it ends with the round, when every stake is back
     await owner.open_betting()
     assert await tables.ask_void(owner.table, owner.round - 1, "") == asked
     await owner.end_round()

@@ -11,12 +11,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from client_sdk.game.beads import read_beads
-from client_sdk.game.cards import hand_total
-from client_sdk.game.fairness import commitment
+from client_sdk.game.cards import card_of_index, hand_total
+from client_sdk.game.fairness import Cut, commitment, shuffle
+from client_sdk.game.merkle import ShoeTree, shoe_tree
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.roads import Roads
 from client_sdk.game.settlement import settle
-from client_sdk.game.shoe import Shoe, shuffled_shoe
+from client_sdk.game.shoe import Shoe
 from client_sdk.game.tableau import Hands, Outcome, Side, deal_hands, is_natural
 from client_sdk.game.variants import Spot, variant_named
 from client_sdk.protocol.messages import (
@@ -25,6 +27,7 @@ from client_sdk.protocol.messages import (
     BettingClosed,
     BettingOpened,
     CardDealt,
+    CardProof,
     CardsBurned,
     CrowdView,
     OwnSeat,
@@ -33,6 +36,7 @@ from client_sdk.protocol.messages import (
     RoundDecided,
     RoundSettled,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     TableRules,
     TableView,
@@ -129,10 +133,11 @@ def results_of(rules: TableRules, round: int, outcome: Outcome, bets: Mapping[Sp
 
 @dataclass
 class Story:
-    """A table from its first shoe on. `bets` are those of each patron in every round."""
+    """A table from its first shoe on. `bets` are those of each patron in every round, `cuts` those in every shoe."""
 
     rules: TableRules
     bets: Sequence[Mapping[Spot, int]] = ()
+    cuts: Sequence[Cut] = ()
     seed: str = "story"
     events: list[AnyNumbered] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -140,6 +145,7 @@ class Story:
     shoe_number: int = 0
     now_ms: int = 1_000_000
     _shoe: Shoe | None = None
+    _tree: ShoeTree | None = None
     _position: int = 0
     _rounds_in_shoe: int = 0
     _roads: Roads = Roads()  # noqa: RUF009 - a value that never changes
@@ -161,6 +167,8 @@ class Story:
         self.round += 1
         self._rounds_in_shoe += 1
         self._open_and_close(is_last)
+        if self._position == 0:
+            self._tell(ShoeShuffled, shoe=shoe.number, round=self.round, merkle_root=self.tree.root.hex())
         if self._position == 0 and shoe.burned:
             self._position = shoe.burned
             self._tell(
@@ -171,6 +179,7 @@ class Story:
                 count=shoe.burned,
                 remaining=len(shoe) - shoe.burned,
                 show_at_ms=self._tick(),
+                proof=self._proof(0),
             )
         hands = deal_hands(shoe.cards[self._position :])
         self._deal(shoe, hands)
@@ -185,7 +194,9 @@ class Story:
         self.shoe_number += 1
         self._position = self._rounds_in_shoe = 0
         rules = self.rules
-        self._shoe = shoe = shuffled_shoe(self.secret, rules.decks, self.shoe_number, rules.cut_card)
+        order = shuffle(self.secret, rules.decks, self.shoe_number, self.cuts)
+        self._tree = shoe_tree(self.secret, rules.decks, self.shoe_number, order)
+        self._shoe = shoe = Shoe(self.shoe_number, tuple(map(card_of_index, order)), rules.cut_card)
         self._tell(
             ShoeStarted,
             shoe=shoe.number,
@@ -226,6 +237,8 @@ class Story:
             early=False,
             totals=totals,
             bettors=len(self.bets),
+            cuts=len(self.cuts) if self._position == 0 else None,
+            cuts_digest=cuts_digest(self.cuts) if self._position == 0 else None,
         )
 
     def _deal(self, shoe: Shoe, hands: Hands) -> None:
@@ -259,7 +272,23 @@ class Story:
             banker_natural=is_natural(hands.banker),
             show_at_ms=self._tick(),
             roads=roads_delta(self._roads),
+            proofs=self._proofs(hands),
         )
+
+    @property
+    def tree(self) -> ShoeTree:
+        """The tree over the present shoe."""
+        assert self._tree is not None
+        return self._tree
+
+    def _proofs(self, hands: Hands) -> list[CardProof]:
+        if self.rules.cut_card is None:
+            return []
+        return [self._proof(at) for at in range(self._position - hands.cards_used, self._position)]
+
+    def _proof(self, position: int) -> CardProof:
+        proof = self.tree.proof(position)
+        return CardProof(index=proof.index, salt=proof.salt.hex(), path=[sibling.hex() for sibling in proof.path])
 
     def _settle(self, hands: Hands) -> None:
         paid = sum(line.payout for bets in self.bets for line in lines_of(self.rules, bets, hands.outcome).values())

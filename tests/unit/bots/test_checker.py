@@ -12,6 +12,7 @@ from client_sdk.bots import checker as checker_module
 from client_sdk.bots.checker import TableChecker
 from client_sdk.bots.findings import Kind
 from client_sdk.bots.table_sums import totals_found
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.tableau import Outcome, Side
 from client_sdk.game.variants import VARIANTS, Spot
 from client_sdk.protocol.messages import (
@@ -29,6 +30,7 @@ from client_sdk.protocol.messages import (
     RoundVoided,
     RulesChanged,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     ShoeView,
 )
@@ -57,7 +59,7 @@ def with_error(story: Story, kind: type[Any], change: Change, which: int = 0) ->
 @given(variant=st.sampled_from(sorted(VARIANTS)), seed=st.text(max_size=5), rounds=st.integers(1, 30))
 def test_a_right_story_has_no_mismatch(variant: str, seed: str, rounds: int) -> None:
     bets = [bet for bet in BETS if set(bet) <= set(VARIANTS[variant].spots)]
-    story = Story(rules_of(variant), bets, seed).play(rounds)
+    story = Story(rules_of(variant), bets, seed=seed).play(rounds)
     checker = TableChecker(view_of(story.rules))
     assert [mismatch for event in story.events for mismatch in checker.check(event)] == []
     assert checker.rounds_checked == rounds
@@ -215,7 +217,15 @@ class TestShoe:
         assert isinstance(started, ShoeStarted)
         cards = [event for event in story.events[:first] if isinstance(event, CardDealt)]
         shoe = ShoeView(
-            number=1, cards=416, commitment=started.commitment, remaining=cards[-1].remaining, is_last_round=False
+            number=1,
+            cards=416,
+            commitment=started.commitment,
+            remaining=cards[-1].remaining,
+            is_last_round=False,
+            first_round=1,
+            cuts=0,
+            cuts_digest=cuts_digest(()),
+            merkle_root=next(event.merkle_root for event in story.events if isinstance(event, ShoeShuffled)),
         )
         roads = roads_after(story.events[:first])
         view = view_of(story.rules, seq=first, round=3, shoe=shoe, phase="settling", outcome=Outcome.TIE, roads=roads)

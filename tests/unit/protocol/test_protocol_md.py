@@ -15,7 +15,7 @@ import msgspec.inspect as inspection
 import pytest
 
 from client_sdk import checks
-from client_sdk.game import fairness, tableau
+from client_sdk.game import fairness, merkle, tableau
 from client_sdk.game.cards import card_of_index
 from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.settlement import Result
@@ -44,6 +44,9 @@ REPLIES: Final[dict[str, type[msgspec.Struct]]] = {
     "`ok` to `watch` and `join`": messages.Watching,
     "`ok` to `leave` and `unwatch`": messages.Left,
     "`ok` to an act": messages.Receipt,
+    "`ok` to `cut`": messages.CutAccepted,
+    "`ok` to `list_cuts`": messages.CutsPage,
+    "`ok` to `recall_shoe`": messages.ShoeRecalled,
     "`ok` to `statement`": messages.StatementPage,
     "`ok` to `history`": messages.HistoryPage,
     "`ok` to `rounds`": messages.RoundsPage,
@@ -98,6 +101,7 @@ def notation(kind: inspection.Type) -> str:
             return f"int {least} to {most}"
         case inspection.StrType(pattern=str(pattern)):
             ids = {"request_id": messages.RequestId, "table_id": messages.TableId, "line_id": messages.LineId}
+            ids["cut"] = messages.CutHex
             return next(name for name, form in ids.items() if form.__metadata__[0].pattern == pattern)  # type: ignore[attr-defined]
         case inspection.StrType(max_length=most):
             return "text" if most is None else f"text <= {most}"
@@ -271,6 +275,8 @@ def test_limits() -> None:
         "acts of one patron in one round of a table": acts_max(),
         "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
         "leaves of one patron at a table whose ids are kept": lua_limit("leave", "LEAVES_KEPT"),
+        "cuts in one shoe": tables.CUTS_MAX,
+        "shoes of a table that are kept once they have ended": lua_limit("_table", "SHOES_KEPT"),
         "ms without a new seat before betting may close early": dealer.NEW_SEAT_MS,
         "rounds on the roads of a session": roads.SESSION_ROUNDS,
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
@@ -307,6 +313,10 @@ def test_limits() -> None:
         (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
         (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
         (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),
+        (r"A shoe takes ([\d,]+) cuts", tables.CUTS_MAX),
+        (r"The newest (\d+) of a table are kept, with their cuts", lua_limit("_table", "SHOES_KEPT")),
+        (r"puts (\d+) to 32 bytes", messages.CUT_BYTES_MIN),
+        (r"puts 8 to (\d+) bytes", messages.CUT_BYTES_MAX),
         (r"more than ([\d,]+) bytes wait", DoorLimits().outbox_bytes_max),
         (r"has not within (\d+) seconds", hub.DRAIN_MS_MAX // 1000),
         (r"is not taken within (\d+) more", outlet.CUT_AFTER_MS // 1000),
@@ -437,6 +447,8 @@ def typed_examples() -> list[msgspec.Struct]:
                     answers[request.request_id] = messages.Welcome
                 case messages.Join():
                     answers[request.request_id] = messages.Watching
+                case messages.Cut():
+                    answers[request.request_id] = messages.CutAccepted
                 case messages.Place() | messages.Ready():
                     answers[request.request_id] = messages.Receipt
             typed.append(request)
@@ -477,11 +489,49 @@ def test_the_python_of_the_shoe_is_the_shoe() -> None:
     shown = re.search(r"print\(.*# (.*)$", code, re.MULTILINE)
     assert shown is not None
     assert out.getvalue().strip() == shown[1]
-    for decks, number in ((8, 1), (4, 7), (1, 2**40)):
+    for decks, number, cuts in ((8, 1, ()), (4, 7, ((b"g1", bytes(8)),)), (1, 2**40, ((b"a", b""), (b"b", b"c")))):
         secret = bytes([decks]) * 32
-        assert names["shoe"](secret, decks, number) == [
-            card_of_index(index) for index in fairness.shuffle(secret, decks, number)
-        ]
+        order = names["shoe"](secret, decks, number, cuts)
+        assert order == fairness.shuffle(secret, decks, number, cuts)
+        tree = merkle.shoe_tree(secret, decks, number, order)
+        assert names["merkle_root"](secret, decks, number, order) == tree.root.hex()
+        for place in range(0, len(order), 7):
+            proof = tree.proof(place)
+            told = {"index": proof.index, "salt": proof.salt.hex(), "path": [beside.hex() for beside in proof.path]}
+            assert names["root_of"](told, place, len(order)) == tree.root.hex()
+            assert names["card"](proof.index) == card_of_index(proof.index)
+
+
+def test_the_bytes_of_the_example_shoe() -> None:
+    """The shoe of section 7 is the one whose secret the page tells: its events can be checked to the byte."""
+    told = dict(rows(section("15 The shoe"), "| what | bytes |"))
+    examples = typed_examples()
+    (started,), (closed,) = only(messages.ShoeStarted, examples), only(messages.BettingClosed, examples)
+    (shuffled,), (burned,) = only(messages.ShoeShuffled, examples), only(messages.CardsBurned, examples)
+    (decided,), (cut,) = only(messages.RoundDecided, examples), only(messages.Cut, examples)
+    secret = bytes.fromhex(told["the secret"].strip("`"))
+    cuts = [(b"g78ac967589281097", bytes.fromhex(cut.cut))]
+    assert fairness.commitment(secret) == told["its commitment"].strip("`") == started.commitment
+    mix = fairness.client_mix(cuts).hex()
+    assert mix == told["client_mix"].strip("`") == closed.cuts_digest
+    order = fairness.shuffle(secret, started.decks, started.shoe, cuts)
+    assert told["a[0], a[1], a[2]"] == ", ".join(map(str, order[:3]))
+    tree = merkle.shoe_tree(secret, started.decks, started.shoe, order)
+    assert tree.root.hex() == told["root"].strip("`") == shuffled.merkle_root
+    assert (tree.salts[0].hex(), tree.levels[0][0].hex()) == (told["salt(0)"].strip("`"), told["leaf(0)"].strip("`"))
+    patron, bytes_put_in = cuts[0]
+    fields = b"".join(len(field).to_bytes(2, "big") + field for field in (patron, bytes_put_in))
+    assert fields.hex() == told["cuts"].strip("`")
+    proofs = [(0, burned.card, burned.proof)]
+    dealt = only(messages.CardDealt, examples)
+    proofs += [
+        (started.cards - event.remaining - 1, event.card, proof)
+        for event, proof in zip(dealt, decided.proofs, strict=True)
+    ]
+    for place, card, proof in proofs:
+        right = tree.proof(place)
+        assert (proof.index, proof.salt, proof.path) == (right.index, right.salt.hex(), [h.hex() for h in right.path])
+        assert card_of_index(proof.index) == card
 
 
 def test_the_tableau_is_the_one_that_deals() -> None:

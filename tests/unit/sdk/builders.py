@@ -15,6 +15,7 @@ from client_sdk.protocol.messages import (
     BettingClosed,
     BettingOpened,
     CardDealt,
+    CardProof,
     CardsBurned,
     CrowdView,
     DealtCard,
@@ -122,6 +123,7 @@ def decided(hands: Hands, seq: int = 1, round: int = 1, **changes: Any) -> Round
         "banker_natural": is_natural(hands.banker),
         "show_at_ms": 0,
         "roads": roads_delta(Roads.of([RoadRound.of(hands)])),
+        "proofs": [],
     }
     return RoundDecided(**(values | changes))
 
@@ -142,7 +144,8 @@ def results(
 
 
 class Story:
-    """Writes the numbered events of a table, one round after another."""
+    """Writes the numbered events of a table, one round after another. Its cards are prepared ones, which no secret
+    proves."""
 
     def __init__(self, rng: Random, seq: int = 0, round: int = 0) -> None:
         self.events: list[AnyNumbered] = []
@@ -164,17 +167,11 @@ class Story:
 
     def _change_shoe(self) -> None:
         if self._shoe:
-            self._tell(ShoeEnded, shoe=self._shoe, rounds=3, secret="00" * 32, reason="dealt")
+            self._tell(ShoeEnded, shoe=self._shoe, rounds=3, secret="", reason="dealt")
         self._shoe += 1
         self._remaining = CARDS
         self.roads = Roads()
-        fields: dict[str, Any] = {
-            "decks": 8,
-            "cards": CARDS,
-            "cut_card": 14,
-            "commitment": "ab" * 32,
-            "roads": NO_ROADS,
-        }
+        fields: dict[str, Any] = {"decks": 8, "cards": CARDS, "cut_card": 14, "commitment": "", "roads": NO_ROADS}
         self._tell(ShoeStarted, shoe=self._shoe, **fields)
 
     def _play_round(self) -> None:
@@ -185,7 +182,8 @@ class Story:
         closed_at_ms = opened_at_ms + BETTING_MS
         self._tell(BettingClosed, round=self._round, closed_at_ms=closed_at_ms, early=False, totals={}, bettors=0)
         if self._remaining == CARDS:
-            self._take(CardsBurned, 3, shoe=self._shoe, card="2c", count=3)
+            proof = CardProof(index=1, salt="", path=[])
+            self._take(CardsBurned, 3, shoe=self._shoe, card="2c", count=3, proof=proof)
         self.hands = hands_of(self._rng)
         so_far: dict[Side, list[Card]] = {Side.PLAYER: [], Side.BANKER: []}
         for side, card in deal_order(self.hands):

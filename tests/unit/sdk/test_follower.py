@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -65,6 +65,7 @@ async def unread(inbox: Inbox) -> list[AnyEvent]:
     return [await anext(inbox) for _ in range(len(inbox))]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.data())
 async def test_readers_can_follow_whatever_is_lost(seed: int, data: st.DataObject) -> None:
     """Frames are lost, doubled, and resumes answered with events or with a snapshot, at will."""

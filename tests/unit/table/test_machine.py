@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from client_sdk.game.cards import Card, parse_cards
 from client_sdk.game.derived_roads import DerivedRoad
 from client_sdk.game.fairness import commitment
+from client_sdk.game.merkle import shoe_tree
+from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.roads import Roads
 from client_sdk.game.seals import FIRST_SEAL
 from client_sdk.game.shoe import BURNED_MAX, CUT_CARD_MIN, Shoe
@@ -36,12 +38,13 @@ from client_sdk.protocol.messages import (
     TableRules,
 )
 from client_sdk.protocol.road_views import roads_view
-from server.shoes import StackedShoes
 from server.table import machine
-from server.table.machine import Change, Due, due
+from server.table.machine import Change, Due, FreshShoe, FrozenCuts, due
+from server.table.open_shoe import OpenShoe
 from server.table.phases import NEXT_PHASE, Phase, Step, StepRefused
 from server.table.roads import SESSION_ROUNDS
 from server.table.state import TableState
+from tests.support.shoes import stacked_shoes
 from tests.support.table_rules import rules_of
 from tests.unit.table.walk import START_MS, TABLE, SeededShoes, Walk
 
@@ -52,18 +55,20 @@ def cards_of(text: str) -> tuple[Card, ...]:
     return tuple(Card(f"{rank}h") for rank in parse_cards(text))
 
 
-def forced(text: str, number: int = 1) -> Shoe:
+def held(shoe: Shoe) -> OpenShoe:
+    """A shoe of these cards as its dealer holds it; the tree stands over other cards."""
+    return OpenShoe(SECRET, shoe, shoe_tree(SECRET, 1, shoe.number, range(len(shoe.cards))))
+
+
+def forced(text: str, number: int = 1) -> OpenShoe:
     """A one-round shoe with these cards in front."""
-    return Shoe(number, cards_of(text), None)
-
-
-def started(shoe: Shoe, rules: TableRules) -> TableState:
-    return machine.start_shoe(TableState(), TABLE, rules, shoe, SECRET, commitment(SECRET)).state
+    return held(Shoe(number, cards_of(text), None))
 
 
 def at(phase: Phase, **changes: Any) -> TableState:
     """A table in a phase, with a shoe open."""
-    base = TableState(phase=phase, seq=7, round=3, shoe=1, shoe_secret=SECRET.hex(), shoe_cards=9, shoe_first_round=3)
+    base = TableState(phase=phase, seq=7, round=3, shoe=1, shoe_sealed="sealed", shoe_cards=9, shoe_first_round=3)
+    base = replace(base, shoe_cuts=0, shoe_cuts_digest=cuts_digest(()), shoe_root="ab" * 32)
     state = replace(base, closes_at_ms=START_MS, shown_at_ms=START_MS, is_settled=phase is Phase.IDLE)
     return replace(state, **changes)
 
@@ -74,7 +79,7 @@ def at(phase: Phase, **changes: Any) -> TableState:
 def test_a_round_of_six_cards_event_by_event() -> None:
     """Player 2+2, banker 6+T, both draw: player 2+2+6 = 0, banker 6+T+3 = 9."""
     rules = rules_of("red-lounge", betting_ms=5_000, card_ms=700, result_ms=4_000)
-    walk = Walk(rules, StackedShoes(["2 6 2 T 6 3"]))
+    walk = Walk(rules, stacked_shoes(["2 6 2 T 6 3"]))
     walk.play_rounds(1)
     opened = START_MS
     closed = opened + 5_000
@@ -118,6 +123,7 @@ def test_a_round_of_six_cards_event_by_event() -> None:
                 derived={},
                 next={side: dict.fromkeys(DerivedRoad) for side in (Side.BANKER, Side.PLAYER)},
             ),
+            proofs=[],
         ),
         RoundSettled(
             table=TABLE,
@@ -147,7 +153,7 @@ def test_a_round_of_six_cards_event_by_event() -> None:
     ],
 )
 def test_forced_rounds(line: str, outcome: Outcome, naturals: tuple[bool, bool]) -> None:
-    walk = Walk(rules_of("four-deck"), StackedShoes([line]))
+    walk = Walk(rules_of("four-deck"), stacked_shoes([line]))
     walk.play_rounds(1)
     (decided,) = [event for event in walk.events if isinstance(event, RoundDecided)]
     assert decided.outcome is outcome
@@ -155,7 +161,7 @@ def test_forced_rounds(line: str, outcome: Outcome, naturals: tuple[bool, bool])
 
 
 def test_stacked_rounds_come_in_their_order_and_around_again() -> None:
-    walk = Walk(rules_of("red-lounge", stacked=True), StackedShoes(["9 8 K K", "8 9 K K"]))
+    walk = Walk(rules_of("red-lounge", stacked=True), stacked_shoes(["9 8 K K", "8 9 K K"]))
     walk.play_rounds(3)
     outcomes = [event.outcome for event in walk.events if isinstance(event, RoundDecided)]
     assert outcomes == [Outcome.PLAYER, Outcome.BANKER, Outcome.PLAYER]
@@ -165,10 +171,11 @@ def test_stacked_rounds_come_in_their_order_and_around_again() -> None:
 def test_the_first_card_of_a_shoe_is_shown_and_burned_with_as_many_as_it_counts() -> None:
     for first, burned_cards in (("A", 2), ("7", 8), ("T", 11), ("K", 11)):
         rules = rules_of("royal", cut_card=11)
-        shoe = Shoe(1, cards_of(f"{first} " + "9 8 K K " * 20), 11)
-        walk = Walk(rules, StackedShoes(["9 8 K K"]), watch=lambda *_: None)
+        cards = cards_of(f"{first} " + "9 8 K K " * 20)
+        shoe = held(Shoe(1, cards, 11))
+        walk = Walk(rules, stacked_shoes(["9 8 K K"]), watch=lambda *_: None)
         walk.shoe = shoe
-        walk.state = started(shoe, rules)
+        walk.state = machine.start_shoe(TableState(), TABLE, rules, FreshShoe(1, len(cards), "", "")).state
         walk.step()
         walk.step()
         assert due(walk.state, rules, shoe) == Due(Step.BURN_CARDS, walk.now_ms + rules.card_ms - machine.LEAD_MS_MAX)
@@ -176,33 +183,36 @@ def test_the_first_card_of_a_shoe_is_shown_and_burned_with_as_many_as_it_counts(
         burned = walk.events[-1]
         assert isinstance(burned, CardsBurned)
         assert (burned.card, burned.count, burned.remaining) == (f"{first}h", burned_cards, 81 - burned_cards)
+        assert burned.proof == shoe.proof(0)
         walk.step()
         dealt = walk.events[-1]
         assert isinstance(dealt, CardDealt)
-        assert dealt.card == shoe.cards[burned_cards]
+        assert dealt.card == cards[burned_cards]
 
 
 # --- Refusals change nothing ------------------------------------------------------------------------------------------
 
 RULES = rules_of("red-lounge")
 NATURALS = forced("9 8 K K 2 2 2 2 2")
-FULL = Shoe(1, cards_of("2 3 4 5 6 7 8 9 T J Q K A " * 4), 14)
+FULL = held(Shoe(1, cards_of("2 3 4 5 6 7 8 9 T J Q K A " * 4), 14))
+NO_CUTS = FrozenCuts(0, cuts_digest(()))
 HANDS = (("player", "9h"), ("banker", "8h"), ("player", "Kh"), ("banker", "Kh"))
 COMPLETE = tuple(DealtCard(side=Side(side), card=card, show_at_ms=START_MS) for side, card in HANDS)
 
 StepOn = Callable[[TableState], Change]
 STEPS: dict[Step, StepOn] = {
     Step.CHANGE_RULES: lambda state: machine.change_rules(state, TABLE, RULES, rules_of("four-deck")),
-    Step.BREAK_SHOE: lambda state: machine.break_shoe(state, TABLE, "lost"),
+    Step.BREAK_SHOE: lambda state: machine.break_shoe(state, TABLE, RULES, "lost", SECRET),
     Step.EXTEND_BETTING: lambda state: machine.extend_betting(state, TABLE, START_MS + 1),
-    Step.VOID_ROUND: lambda state: machine.void_round(state, TABLE, START_MS, "lost", breaks_shoe=True),
-    Step.START_SHOE: lambda state: machine.start_shoe(state, TABLE, RULES, forced("9 8 K K", 2), SECRET, ""),
-    Step.OPEN_BETTING: lambda state: machine.open_betting(state, TABLE, RULES, NATURALS, START_MS),
-    Step.CLOSE_BETTING: lambda state: machine.close_betting(state, TABLE, START_MS, False, {}, 0),
+    Step.VOID_ROUND: lambda state: machine.void_round(state, TABLE, START_MS, "lost"),
+    Step.START_SHOE: lambda state: machine.start_shoe(state, TABLE, RULES, FreshShoe(2, 52, "sealed", "")),
+    Step.OPEN_BETTING: lambda state: machine.open_betting(state, TABLE, RULES, START_MS),
+    Step.CLOSE_BETTING: lambda state: machine.close_betting(state, TABLE, START_MS, False, {}, 0, None),
+    Step.SHUFFLE_SHOE: lambda state: machine.shuffle_shoe(state, TABLE, FULL),
     Step.BURN_CARDS: lambda state: machine.burn_cards(state, TABLE, RULES, FULL, START_MS),
     Step.DEAL_CARD: lambda state: machine.deal_card(state, TABLE, RULES, NATURALS, START_MS),
-    Step.DECLARE_OUTCOME: lambda state: machine.declare_outcome(state, TABLE, RULES, START_MS),
-    Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0, FIRST_SEAL),
+    Step.DECLARE_OUTCOME: lambda state: machine.declare_outcome(state, TABLE, RULES, NATURALS, START_MS),
+    Step.FINISH_ROUND: lambda state: machine.finish_round(state, TABLE, RULES, START_MS, 0, 0, FIRST_SEAL, SECRET),
     Step.FALL_IDLE: lambda state: machine.fall_idle(state, TABLE, FIRST_SEAL),
     Step.PAUSE: lambda state: machine.pause(state, TABLE, "a fire"),
     Step.RESUME: lambda state: machine.resume(state, TABLE),
@@ -210,10 +220,11 @@ STEPS: dict[Step, StepOn] = {
 }
 # What each step needs beside its phase, so that the phase alone decides.
 FIT: dict[Step, dict[str, Any]] = {
-    Step.CHANGE_RULES: {"is_settled": True, "shoe_secret": None},
-    Step.START_SHOE: {"is_settled": True, "shoe_secret": None},
+    Step.CHANGE_RULES: {"is_settled": True, "shoe_sealed": None},
+    Step.START_SHOE: {"is_settled": True, "shoe_sealed": None},
     Step.BREAK_SHOE: {"is_settled": True},
     Step.OPEN_BETTING: {"is_settled": True},
+    Step.SHUFFLE_SHOE: {"shoe_root": None},
     Step.DECLARE_OUTCOME: {"dealt": COMPLETE, "position": 4},
     Step.FALL_IDLE: {"is_settled": True},
     Step.PAUSE: {"is_settled": True},
@@ -244,8 +255,8 @@ def test_each_step_goes_by_the_table_of_phases(phase: Phase, step: Step) -> None
     ("step", "state"),
     [
         # between two rounds means after the settlement
-        (Step.CHANGE_RULES, at(Phase.SETTLING, shoe_secret=None)),
-        (Step.START_SHOE, at(Phase.SETTLING, shoe_secret=None)),
+        (Step.CHANGE_RULES, at(Phase.SETTLING, shoe_sealed=None)),
+        (Step.START_SHOE, at(Phase.SETTLING, shoe_sealed=None)),
         (Step.OPEN_BETTING, at(Phase.SETTLING)),
         (Step.FALL_IDLE, at(Phase.SETTLING)),
         (Step.PAUSE, at(Phase.SETTLING)),
@@ -253,17 +264,22 @@ def test_each_step_goes_by_the_table_of_phases(phase: Phase, step: Step) -> None
         (Step.FINISH_ROUND, at(Phase.SETTLING, is_settled=True)),
         # shoes
         (Step.BREAK_SHOE, at(Phase.SETTLING)),
-        (Step.BREAK_SHOE, at(Phase.IDLE, shoe_secret=None)),
+        (Step.BREAK_SHOE, at(Phase.IDLE, shoe_sealed=None)),
         (Step.EXTEND_BETTING, at(Phase.BETTING, closes_at_ms=START_MS + 1)),
         (Step.EXTEND_BETTING, at(Phase.BETTING, closes_at_ms=START_MS + 2)),
         (Step.CHANGE_RULES, at(Phase.IDLE)),
         (Step.CHANGE_RULES, at(Phase.SETTLING, is_settled=True)),
         (Step.START_SHOE, at(Phase.IDLE)),
-        (Step.START_SHOE, at(Phase.IDLE, shoe_secret=None, shoe=0)),
-        (Step.START_SHOE, at(Phase.IDLE, shoe_secret=None, shoe=2)),
-        (Step.OPEN_BETTING, at(Phase.IDLE, shoe_secret=None)),
+        (Step.START_SHOE, at(Phase.IDLE, shoe_sealed=None, shoe=0)),
+        (Step.START_SHOE, at(Phase.IDLE, shoe_sealed=None, shoe=2)),
+        (Step.OPEN_BETTING, at(Phase.IDLE, shoe_sealed=None)),
         # cards
-        (Step.BURN_CARDS, at(Phase.DEALING, position=FULL.burned)),
+        (Step.BURN_CARDS, at(Phase.DEALING, position=FULL.dealt_from.burned)),
+        (Step.BURN_CARDS, at(Phase.DEALING, shoe_root=None)),
+        (Step.DEAL_CARD, at(Phase.DEALING, shoe_root=None)),
+        (Step.SHUFFLE_SHOE, at(Phase.DEALING)),
+        (Step.SHUFFLE_SHOE, at(Phase.DEALING, shoe_sealed="", shoe_root=None)),
+        (Step.CLOSE_BETTING, at(Phase.BETTING, shoe_cuts=None)),
         (Step.DEAL_CARD, at(Phase.DEALING, dealt=COMPLETE, position=4)),
         (Step.DECLARE_OUTCOME, at(Phase.DEALING)),
         (Step.DECLARE_OUTCOME, at(Phase.DEALING, dealt=COMPLETE[:3], position=3)),
@@ -297,43 +313,43 @@ def test_rules_that_a_shoe_is_made_by_wait_for_its_end(changes: dict[str, Any]) 
     other = replace(RULES, **changes)
     with pytest.raises(StepRefused):
         machine.change_rules(at(Phase.IDLE), TABLE, RULES, other)
-    assert machine.change_rules(at(Phase.IDLE, shoe_secret=None), TABLE, RULES, other).events
+    assert machine.change_rules(at(Phase.IDLE, shoe_sealed=None), TABLE, RULES, other).events
 
 
 # --- Void rounds and broken shoes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("steps", range(1, 7))
-@pytest.mark.parametrize("breaks_shoe", [True, False])
-def test_a_void_round_is_settled_without_an_outcome(steps: int, breaks_shoe: bool) -> None:
-    """At any step before the outcome; the cards that were shown are gone, and the shoe goes on or ends."""
+@pytest.mark.parametrize("steps", range(1, 8))
+@pytest.mark.parametrize(("how", "reason"), [("break", "lost"), ("void", "operator")])
+def test_a_void_round_is_settled_without_an_outcome(steps: int, how: str, reason: str) -> None:
+    """At any step before the outcome; its shoe ends with it and is revealed."""
     walk = Walk(rules_of("royal"), SeededShoes(5))
     for _ in range(steps):
         walk.step()
     told_at_ms = walk.state.closed_at_ms
-    walk.disturb("break" if breaks_shoe else "void")
+    walk.disturb(how)
     voided = walk.events[-1]
     assert isinstance(voided, RoundVoided)
     assert (walk.state.is_void, walk.state.outcome) == (True, None)
     assert walk.state.closed_at_ms == (walk.now_ms if told_at_ms is None else told_at_ms)
-    position = walk.state.position
     assert due(walk.state, walk.rules, walk.shoe) == Due(Step.FINISH_ROUND, 0)
     walk.step()
-    assert isinstance(walk.events[-2 if breaks_shoe else -1], RoundSettled)
-    assert walk.state.has_shoe is not breaks_shoe
+    settled, ended = walk.events[-2:]
+    assert isinstance(settled, RoundSettled)
+    assert isinstance(ended, ShoeEnded)
+    assert (ended.reason, walk.state.has_shoe) == (reason, False)
     walk.play_rounds(1)
     assert walk.state.is_void is False
     assert walk.state.outcome is not None
-    assert walk.state.shoe == (2 if breaks_shoe else 1)
-    assert walk.state.position > position or breaks_shoe
+    assert walk.state.shoe == 2
 
 
 def test_a_decided_round_is_not_voided() -> None:
-    walk = Walk(rules_of("red-lounge"), StackedShoes(["9 8 K K"]))
+    walk = Walk(rules_of("red-lounge"), stacked_shoes(["9 8 K K"]))
     while walk.state.outcome is None:
         walk.step()
     with pytest.raises(StepRefused):
-        machine.void_round(walk.state, TABLE, walk.now_ms, "lost", breaks_shoe=True)
+        machine.void_round(walk.state, TABLE, walk.now_ms, "lost")
 
 
 def test_a_shoe_broken_between_two_rounds_is_revealed() -> None:
@@ -372,7 +388,7 @@ def test_nothing_is_due_while_nobody_is_seated() -> None:
 
 
 def test_an_early_close_moves_the_deadline_that_late_acts_are_told() -> None:
-    walk = Walk(rules_of("red-lounge"), StackedShoes(["9 8 K K"]))
+    walk = Walk(rules_of("red-lounge"), stacked_shoes(["9 8 K K"]))
     walk.step()
     deadline = walk.state.closes_at_ms
     assert deadline == START_MS + walk.rules.betting_ms
@@ -388,7 +404,7 @@ def test_an_early_close_moves_the_deadline_that_late_acts_are_told() -> None:
 
 @pytest.mark.parametrize("card_ms", [0, 1, 100, 150, 151, 700])
 def test_the_pace_of_cards_and_how_a_delay_is_taken_up(card_ms: int) -> None:
-    walk = Walk(rules_of("red-lounge", card_ms=card_ms), StackedShoes(["2 6 2 T 6 3"]))
+    walk = Walk(rules_of("red-lounge", card_ms=card_ms), stacked_shoes(["2 6 2 T 6 3"]))
     for late_ms in (0, 0, 0, 0, 5_000, 0, 0):
         walk.step(late_ms)
     shown = [event.show_at_ms for event in walk.events if isinstance(event, CardDealt)]
@@ -434,7 +450,7 @@ def test_a_round_begins_with_nothing_of_the_one_before() -> None:
 def test_the_next_round_does_not_wait_for_an_instant_in_the_past() -> None:
     state = at(Phase.SETTLING, outcome=Outcome.TIE, shown_at_ms=START_MS)
     late_ms = START_MS + 60_000
-    change = machine.finish_round(state, TABLE, rules_of("red-lounge", result_ms=4_000), late_ms, 0, 0, FIRST_SEAL)
+    change = machine.finish_round(state, TABLE, rules_of("red-lounge", result_ms=4_000), late_ms, 0, 0, FIRST_SEAL, b"")
     assert change.state.next_at_ms == late_ms
     assert isinstance(change.events[0], RoundSettled)
     assert change.events[0].next_at_ms == late_ms
@@ -494,10 +510,18 @@ def test_bl_035_the_cut_card_in_the_middle_of_a_round(card: int) -> None:
     assert kinds[ended - 1 : ended + 3] == [RoundSettled, ShoeEnded, ShoeStarted, BettingOpened]
 
 
+def burned_by(seed: int, rules: TableRules) -> int:
+    """How many cards the first shoe of this seed burns."""
+    walk = Walk(rules, SeededShoes(seed))
+    while walk.state.shoe_root is None:
+        walk.step()
+    return walk.open_shoe.dealt_from.burned
+
+
 def test_a_cut_card_right_behind_the_largest_burn() -> None:
     """The burn alone nearly reaches it: the first round ends beyond it, and the second is the last."""
     rules = rules_of("royal", decks=1, cut_card=52 - BURNED_MAX - 1)
-    seed = next(seed for seed in count() if SeededShoes(seed).fresh(1, rules).shoe.burned == BURNED_MAX)
+    seed = next(seed for seed in count() if burned_by(seed, rules) == BURNED_MAX)
     walk = Walk(rules, SeededShoes(seed))
     walk.play_rounds(2)
     assert shoe_events(walk.events) == ["S", "r", "L", "E"]
@@ -563,7 +587,7 @@ turns = st.lists(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=30)
 @given(rules=tables(), seed=st.integers(0, 2**32), habits=turns)
 def test_any_run_of_steps_keeps_what_a_table_promises(
     rules: TableRules, seed: int, habits: list[tuple[int, bool, int, str]]
@@ -578,5 +602,6 @@ def test_any_run_of_steps_keeps_what_a_table_promises(
                 each.disturb(disturbance)
         taken_over.take_over()
         assert taken_over.state == walk.state
-        assert taken_over.shoe == walk.shoe
+        if walk.state.shoe_root is not None:  # until it is told only one of them has shuffled
+            assert taken_over.shoe == walk.shoe
     assert taken_over.events == walk.events

@@ -21,6 +21,7 @@ ALLOWED = {
     (Phase.BETTING, Step.EXTEND_BETTING): Phase.BETTING,
     (Phase.BETTING, Step.CLOSE_BETTING): Phase.DEALING,
     (Phase.BETTING, Step.VOID_ROUND): Phase.SETTLING,
+    (Phase.DEALING, Step.SHUFFLE_SHOE): Phase.DEALING,
     (Phase.DEALING, Step.BURN_CARDS): Phase.DEALING,
     (Phase.DEALING, Step.DEAL_CARD): Phase.DEALING,
     (Phase.DEALING, Step.DECLARE_OUTCOME): Phase.SETTLING,

@@ -13,7 +13,6 @@ from client_sdk.game.shoe import play_out
 from client_sdk.game.variants import VARIANTS
 from client_sdk.protocol.messages import RoadsView, RoundDecided, ShoeStarted
 from client_sdk.protocol.road_views import roads_after, roads_view
-from server.shoes import StackedShoes
 from server.store.records import pack
 from server.table.roads import SESSION_ROUNDS, begins_roads_anew, roads_view_of
 from server.table.state import TableState
@@ -53,7 +52,8 @@ def test_roads_go_with_the_shoe(variant: str) -> None:
     assert first_shoe, "they are shown until the next shoe"
     walk.play_rounds(5)
     assert len(walk.state.beads) == 5 * BEAD_LETTERS
-    shoe = SeededShoes(7).fresh(2, rules_of(variant)).shoe
+    assert walk.state.shoe == 2
+    shoe = walk.open_shoe.dealt_from
     second = Roads.of([RoadRound.of(hands) for hands, _ in zip(play_out(shoe), range(5), strict=False)])
     assert told_at_the_end(walk) == roads_view(second, rounds_max=None)
 
@@ -116,10 +116,8 @@ def test_a_void_round_leaves_no_mark_and_another_owner_changes_none(
 )
 def test_when_a_session_begins_anew(changes: dict[str, Any], begins: bool) -> None:
     values: dict[str, Any] = {"beads": "P..", "roads_rounds_max": SESSION_ROUNDS, "shoe_commitment": "c"} | changes
-    one_round = StackedShoes(["9 8 K K"]).fresh(1, rules_of()).shoe
-    assert begins_roads_anew(TableState(**values), one_round, "c") is begins
-    long_shoe = SeededShoes(7).fresh(1, rules_of()).shoe
-    assert begins_roads_anew(TableState(**values), long_shoe, "c") is True
+    assert begins_roads_anew(TableState(**values), None, "c") is begins
+    assert begins_roads_anew(TableState(**values), 14, "c") is True
 
 
 def test_what_a_table_keeps_of_its_roads_is_small() -> None:

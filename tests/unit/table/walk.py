@@ -3,12 +3,12 @@
 `Watcher` sees only the events and the shoes, and holds them against what a table promises.
 """
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from client_sdk.game.cards import Card, card_value, hand_total
-from client_sdk.game.fairness import commitment
-from client_sdk.game.shoe import Shoe, shuffled_shoe
+from client_sdk.game.fairness import Cut, commitment
+from client_sdk.game.proofs import cuts_digest
+from client_sdk.game.shoe import Shoe
 from client_sdk.game.tableau import CARDS_PER_ROUND_MAX, Hands, Side, deal_hands
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import (
@@ -17,58 +17,63 @@ from client_sdk.protocol.messages import (
     BettingOpened,
     CardDealt,
     CardsBurned,
+    EndedShoe,
     Event,
     RoundDecided,
     RoundSettled,
     RoundVoided,
     ShoeEnded,
+    ShoeShuffled,
     ShoeStarted,
     TableIdled,
     TableRules,
 )
-from server.shoes import FreshShoe, Shoes, ShuffledShoes
+from server.shoes import Shoes
 from server.store.records import pack, unpack_state
 from server.table import machine
-from server.table.machine import Change
+from server.table.machine import Change, FrozenCuts
+from server.table.open_shoe import OpenShoe
 from server.table.phases import Phase, Step
 from server.table.state import TableState
+from tests.support.shoes import SeededShoes, opened
+
+__all__ = ["SeededShoes"]
 
 TABLE = "t1"
 START_MS = 1_700_000_000_000
 
 
-class SeededShoes(ShuffledShoes):
-    """Shuffled shoes whose secrets follow from a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def fresh(self, number: int, rules: TableRules) -> FreshShoe:
-        secret = hashlib.sha256(f"{self._seed} {number}".encode()).digest()
-        return FreshShoe(shuffled_shoe(secret, rules.decks, number, rules.cut_card), secret, commitment(secret))
-
-
 class Walk:
     """A table that is dealt for as long as somebody calls `step`."""
 
-    def __init__(self, rules: TableRules, shoes: Shoes, watch: Callable[[Event, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        rules: TableRules,
+        shoes: Shoes,
+        watch: Callable[[Event, int], None] | None = None,
+        cuts: Sequence[Cut] = (),
+    ) -> None:
         self.rules = rules
         self.state = TableState()
-        self.shoe: Shoe | None = None
+        self.shoe: OpenShoe | None = None
+        self.cuts = cuts
+        """What patrons put into every shoe."""
+        self.ended: list[EndedShoe] = []
         self.now_ms = START_MS
         self.events: list[Event] = []
         self._shoes = shoes
-        self._watch = watch or Watcher(rules, shoes)
+        self._watch = watch or Watcher(rules, self)
 
     def take_over(self) -> None:
         """Go on as another node would: from the packed state and the shoe made again."""
         self.state = unpack_state(pack(self.state), self.state.closes_at_ms or 0)
-        self.shoe = self._shoes.reopen(self.state, self.rules) if self.state.has_shoe else None
+        self.shoe = opened(self._shoes, TABLE, self.state, self.rules, self.cuts)
 
     def take(self, change: Change) -> None:
         """Accept what a step came to."""
         assert change.state.seq == self.state.seq + len(change.events)
         self.state = change.state
+        self.ended += [change.ended] if change.ended is not None else []
         for event in change.events:
             self.events.append(event)
             self._watch(event, self.now_ms)
@@ -86,15 +91,20 @@ class Walk:
             case Step.CLOSE_BETTING:
                 closed_at_ms = (state.closes_at_ms or 0) - early_ms
                 self.now_ms -= early_ms
-                self.take(machine.close_betting(state, TABLE, closed_at_ms, early_ms > 0, {Spot.TIE: 10}, 1))
+                cuts = FrozenCuts(len(self.cuts), cuts_digest(self.cuts)) if state.takes_cuts else None
+                self.take(machine.close_betting(state, TABLE, closed_at_ms, early_ms > 0, {Spot.TIE: 10}, 1, cuts))
+            case Step.SHUFFLE_SHOE:
+                self.shoe = opened(self._shoes, TABLE, state, rules, self.cuts)
+                self.take(machine.shuffle_shoe(state, TABLE, self.open_shoe))
             case Step.BURN_CARDS:
                 self.take(machine.burn_cards(state, TABLE, rules, self.open_shoe, self.now_ms))
             case Step.DEAL_CARD:
                 self.take(machine.deal_card(state, TABLE, rules, self.open_shoe, self.now_ms))
             case Step.DECLARE_OUTCOME:
-                self.take(machine.declare_outcome(state, TABLE, rules, self.now_ms))
+                self.take(machine.declare_outcome(state, TABLE, rules, self.open_shoe, self.now_ms))
             case Step.FINISH_ROUND:
-                self.take(machine.finish_round(state, TABLE, rules, self.now_ms, 20, 1, state.seal))
+                secret = self.open_shoe.secret
+                self.take(machine.finish_round(state, TABLE, rules, self.now_ms, 20, 1, state.seal, secret))
                 self.shoe = self.shoe if self.state.has_shoe else None
             case Step.OPEN_BETTING if is_seated:
                 self.open_round()
@@ -107,10 +117,10 @@ class Walk:
         """Void the round, break the shoe, or give betting time back, where that can be."""
         match how, self.state.phase:
             case (("void" | "break"), (Phase.BETTING | Phase.DEALING)):
-                reason = "lost" if how == "break" else "unclear"
-                self.take(machine.void_round(self.state, TABLE, self.now_ms, reason, breaks_shoe=how == "break"))
+                reason = "lost" if how == "break" else "operator: unclear"
+                self.take(machine.void_round(self.state, TABLE, self.now_ms, reason))
             case "break", (Phase.IDLE | Phase.SETTLING) if self.state.is_settled and self.state.has_shoe:
-                self.take(machine.break_shoe(self.state, TABLE, "lost"))
+                self.take(machine.break_shoe(self.state, TABLE, self.rules, "lost", self.open_shoe.secret))
                 self.shoe = None
             case "extend", Phase.BETTING:
                 self.take(machine.extend_betting(self.state, TABLE, (self.state.closes_at_ms or 0) + 7_000))
@@ -118,7 +128,7 @@ class Walk:
                 pass
 
     @property
-    def open_shoe(self) -> Shoe:
+    def open_shoe(self) -> OpenShoe:
         assert self.shoe is not None
         return self.shoe
 
@@ -126,11 +136,10 @@ class Walk:
         """Open betting, on a fresh shoe where none is open."""
         change = Change(self.state, ())
         if not self.state.has_shoe:
-            self.shoe, secret, published = self._shoes.fresh(self.state.shoe + 1, self.rules)
-            change = machine.start_shoe(self.state, TABLE, self.rules, self.shoe, secret, published)
-        self.take(
-            change.then(machine.open_betting(change.state, TABLE, self.rules, self.open_shoe, self.now_ms)),
-        )
+            fresh = self._shoes.fresh(TABLE, self.state.shoe + 1, self.rules)
+            change = machine.start_shoe(self.state, TABLE, self.rules, fresh)
+            self.shoe = opened(self._shoes, TABLE, change.state, self.rules)
+        self.take(change.then(machine.open_betting(change.state, TABLE, self.rules, self.now_ms)))
 
     def play_rounds(self, rounds: int) -> None:
         """Deal until so many more rounds are settled."""
@@ -142,13 +151,15 @@ class Walk:
 class Watcher:
     """What a follower of the table's events may rely on."""
 
-    def __init__(self, rules: TableRules, shoes: Shoes) -> None:
+    def __init__(self, rules: TableRules, walk: Walk) -> None:
         self._rules = rules
-        self._shoes = shoes
+        self._walk = walk
         self._phase = Phase.IDLE
         self._seq = 0
         self._round = 0
+        self._is_open = False
         self._shoe: Shoe | None = None
+        self._root: str | None = None
         self._shoe_number = 0
         self._commitment = ""
         self._taken = 0
@@ -182,11 +193,21 @@ class Watcher:
                 assert (
                     event.closed_at_ms < self._closes_at_ms if event.early else event.closed_at_ms == self._closes_at_ms
                 )
+                is_first = self._commitment != "" and self._rounds_of_shoe == 1
+                assert (event.cuts, event.cuts_digest) == (
+                    (len(self._walk.cuts), cuts_digest(self._walk.cuts)) if is_first else (None, None)
+                )
                 self._phase, self._shown_at_ms = Phase.DEALING, event.closed_at_ms
+            case ShoeShuffled():
+                assert (self._phase, event.round) == (Phase.DEALING, self._round)
+                assert (event.shoe, self._root, self._taken) == (self._shoe_number, None, 0)
+                self._root, self._shoe = event.merkle_root, self._walk.open_shoe.dealt_from
+                assert (len(self._shoe), self._shoe.cut_card) == (self._cards, self._rules.cut_card)
             case RoundVoided():
                 assert event.round == self._round
                 assert self._phase in (Phase.BETTING, Phase.DEALING), "a round that is decided counts"
-                self._phase, self._shown_at_ms, self._is_broken = Phase.SETTLING, now_ms, event.reason == "lost"
+                self._phase, self._shown_at_ms, self._is_broken = Phase.SETTLING, now_ms, True
+                self._ends_by = event.reason.partition(":")[0]
             case CardsBurned():
                 self._cards_burned(event, now_ms)
             case CardDealt():
@@ -204,21 +225,22 @@ class Watcher:
                 raise AssertionError(event)
 
     def _shoe_started(self, event: ShoeStarted) -> None:
-        assert self._shoe is None, "a shoe is opened only where none is open"
+        assert not self._is_open, "a shoe is opened only where none is open"
         assert self._phase in (Phase.IDLE, Phase.SETTLING), "and only between two rounds"
         assert event.shoe == self._shoe_number + 1
         self._shoe_number, self._commitment = event.shoe, event.commitment
-        self._shoe = self._shoes.fresh(event.shoe, self._rules).shoe
-        assert (event.cards, event.cut_card) == (len(self._shoe.cards), self._shoe.cut_card)
+        self._is_open, self._root, self._cards, self._ends_by = True, None, event.cards, "dealt"
+        self._shoe = None if event.commitment else self._walk.open_shoe.dealt_from
+        assert event.cut_card == self._rules.cut_card
         self._taken, self._burned, self._rounds_of_shoe, self._beyond_cut_card = 0, False, 0, 0
 
     def _betting_opened(self, event: BettingOpened, now_ms: int) -> None:
-        assert self._shoe is not None
+        assert self._is_open
         assert self._phase in (Phase.IDLE, Phase.SETTLING)
         assert (event.round, event.shoe) == (self._round + 1, self._shoe_number)
         assert (event.opened_at_ms, event.closes_at_ms) == (now_ms, now_ms + self._rules.betting_ms)
         self._closes_at_ms = event.closes_at_ms
-        self._is_last = self._shoe.cut_card is None or self._beyond_cut_card == 1
+        self._is_last = self._rules.cut_card is None or self._beyond_cut_card == 1
         assert event.is_last_round is self._is_last
         self._phase, self._round, self._dealt, self._is_settled = Phase.BETTING, event.round, [], False
         self._rounds_of_shoe += 1
@@ -240,6 +262,7 @@ class Watcher:
         assert (self._phase, event.round) == (Phase.DEALING, self._round)
         assert self._burned is (self._shoe.cut_card is not None)
         assert event.card == self._shoe.cards[self._taken], "each card once, in the order of the shoe"
+        assert self._root is not None or not self._commitment, "no card before the root"
         self._taken += 1
         assert event.remaining == len(self._shoe.cards) - self._taken >= 0
         self._dealt.append(event)
@@ -256,25 +279,25 @@ class Watcher:
         self._shown(event.show_at_ms, now_ms)
 
     def _round_settled(self, event: RoundSettled, now_ms: int) -> None:
-        assert self._shoe is not None
+        assert self._is_open
         assert (self._phase, event.round) == (Phase.SETTLING, self._round)
         assert event.next_at_ms >= max(now_ms, self._shown_at_ms + self._rules.result_ms)
-        if self._shoe.cut_card is not None and self._taken >= len(self._shoe.cards) - self._shoe.cut_card:
+        if self._rules.cut_card is not None and self._taken >= self._cards - self._rules.cut_card:
             self._beyond_cut_card += 1
         self._must_end = self._is_last or self._is_broken
         assert self._beyond_cut_card < 2 or self._is_last, "exactly one more round after the cut card"
         self._is_settled = True
 
     def _shoe_ended(self, event: ShoeEnded) -> None:
-        assert self._shoe is not None
+        assert self._is_open
         assert self._is_settled
         assert self._must_end or event.reason == "lost"
         assert (event.shoe, event.rounds) == (self._shoe_number, self._rounds_of_shoe)
-        assert event.reason == ("lost" if self._is_broken or not self._must_end else "dealt")
+        assert event.reason == (self._ends_by if self._must_end else "lost")
         secret = bytes.fromhex(event.secret)
         if secret:
             assert commitment(secret) == self._commitment
-        self._shoe, self._must_end, self._is_broken = None, False, False
+        self._is_open, self._must_end, self._is_broken = False, False, False
 
     def _hands(self) -> Hands:
         """Deal the round again from the shoe itself."""

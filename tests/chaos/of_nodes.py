@@ -3,10 +3,12 @@
 import asyncio
 import os
 import signal
+from collections import Counter
 from typing import Final
 
 import msgpack
 
+from client_sdk.protocol.errors import ErrorCode
 from server.store import keys
 from tests.chaos.stage import TABLES, Stage
 from tests.chaos.tape import now_ms
@@ -19,6 +21,8 @@ BACK_MS_MAX: Final = 3_000
 """Within this time after it woke up a node's seats count as connected again."""
 HANDOVER_MS_MAX: Final = 200
 GOING_AWAY: Final = 4000
+NO_FAULT_OF_THEIRS: Final = {code.name for code in ErrorCode if code >= 4000}
+"""Not now, and faults of ours: what no patron may meet while nodes are replaced on purpose."""
 
 
 async def node_killed(stage: Stage) -> None:
@@ -95,6 +99,27 @@ async def _sockets_of(stage: Stage, victim: HouseNode) -> int:
         seats = await server.ask("HVALS", f"{key}:seats")
         found += sum(msgpack.unpackb(seat)["node"] == victim.node_id for seat in seats)
     return found
+
+
+async def rolling_restart(stage: Stage) -> None:
+    """One node after another is replaced, as an upgrade does it: no patron meets an error, no round is lost."""
+    for node in stage.house.nodes:
+        for _ in range(stage.repeats):
+            await stage.some_moment()
+            at_ms = now_ms()
+            node.signal(signal.SIGTERM)
+            stage.struck(f"SIGTERM {node.name}", stage.owned_by(node.name), at_ms=at_ms)
+            code = await node.ended()
+            stage.expect(code == 0, f"exit code {code} after SIGTERM")
+            await node.begin()
+            stage.notes.setdefault("replaced_ms", []).append(round(now_ms() - at_ms))
+            await stage.calm(at_ms)
+    stage.expect(not stage.heard("round_voided"), "a round was voided")
+    met = Counter(
+        word.message["name"] for line in stage.tape.lines for word in line.got if word.message["type"] == "error"
+    )
+    stage.notes["refusals"] = dict(met)
+    stage.expect(not met.keys() & NO_FAULT_OF_THEIRS, f"patrons met {dict(met)}")
 
 
 async def all_nodes_terminated(stage: Stage) -> None:

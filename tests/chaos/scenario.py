@@ -7,6 +7,7 @@ from typing import Final
 from tests.chaos.stage import Plot, Stage
 
 NODES: Final = Plot()
+PROXIED: Final = Plot(is_proxied=True)
 WORKERS: Final = Plot(workers=2)
 CLUSTER: Final = Plot(store="cluster", nodes=2, confirm_replicas=1)
 SENTINEL: Final = Plot(store="sentinel", nodes=2, confirm_replicas=1)

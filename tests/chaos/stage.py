@@ -42,12 +42,13 @@ LOOK_S: Final = 0.02
 @dataclass(frozen=True, slots=True)
 class Plot:
     """Which world a scenario needs. `store`: single, sentinel or cluster; `workers` of one supervisor instead of
-    separate nodes."""
+    separate nodes; `is_proxied`: behind a real proxy, where there is one."""
 
     store: str = "single"
     nodes: int = 3
     workers: int = 0
     confirm_replicas: int = 0
+    is_proxied: bool = False
 
 
 class World:
@@ -65,7 +66,10 @@ class World:
         }
         if plot.workers:
             flags["workers"] = plot.workers
-        self.house = House(directory, self.store.url, 1 if plot.workers else plot.nodes, **flags)
+        count = 1 if plot.workers else plot.nodes
+        self.house = House(directory, self.store.url, count, **flags)
+        if plot.is_proxied:
+            self.house.put_behind_proxy(directory)
 
     @property
     def single(self) -> SingleStore:
@@ -129,7 +133,7 @@ class Patrons:
     async def sit_down(self) -> None:
         """Come, and wait until all have a seat."""
         self._task = asyncio.create_task(self.fleet.run(self._stop))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(20 + self._count / 10):
             while self.fleet.tally.seats < self._count:
                 if self._task.done():
                     self._task.result()

@@ -14,6 +14,7 @@ from tests.chaos.scenarios import SCENARIOS
 from tests.support.stores import kind_asked_for
 
 NODES: Final = ("node_killed", "owner_stopped", "node_terminated", "all_nodes_terminated")
+ROLLING: Final = ("rolling_restart",)
 STORE: Final = (
     "acts_outlive_kills",
     "store_killed",
@@ -26,7 +27,14 @@ STORE: Final = (
 WORKERS: Final = ("workers_replaced", "workers_killed")
 CLUSTER: Final = ("slot_moved", "cluster_primary_killed")
 SENTINEL: Final = ("sentinel_primary_killed",)
-GROUPS: Final = {"nodes": NODES, "store": STORE, "workers": WORKERS, "cluster": CLUSTER, "sentinel": SENTINEL}
+GROUPS: Final = {
+    "nodes": NODES,
+    "rolling": ROLLING,
+    "store": STORE,
+    "workers": WORKERS,
+    "cluster": CLUSTER,
+    "sentinel": SENTINEL,
+}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(170)]
 

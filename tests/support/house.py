@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from tests.support import haproxy
+from tests.support.haproxy import Haproxy
 from tests.support.node_process import FAST, STOP_TIMEOUT_S, NodeProcess
 from tests.support.stores import Store
 from tests.support.valkey_server import free_port
@@ -205,7 +207,12 @@ class House:
     def __init__(self, directory: Path, store_url: str, count: int, **flags: int | str) -> None:
         given = {name.replace("_", "-"): value for name, value in flags.items()}
         self.nodes = [HouseNode(f"node{n}", directory / f"node{n}", store_url, given) for n in range(1, count + 1)]
-        self.door = FrontDoor(self.nodes)
+        self.door: FrontDoor | Haproxy = FrontDoor(self.nodes)
+
+    def put_behind_proxy(self, directory: Path) -> None:
+        """Have patrons come through the proxy that docker-compose.yml has, where this machine has it."""
+        if haproxy.IS_THERE:
+            self.door = Haproxy(directory, [node.port for node in self.nodes])
 
     async def __aenter__(self) -> Self:
         try:

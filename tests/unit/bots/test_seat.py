@@ -12,7 +12,7 @@ from client_sdk.bots.witness import Witness
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import Spot
 from client_sdk.protocol.messages import BettingClosed, BettingOpened, Receipt, RoundDecided, RoundSettled, ShoeEnded
-from tests.unit.bots.story import TABLE, Story, results_of, rules_of, seat_of, view_of
+from tests.unit.bots.story import TABLE, Story, results_of, roads_after, rules_of, seat_of, view_of
 
 RULES = rules_of("punto-banco")
 BETS = {Spot.BANKER: 500}
@@ -147,7 +147,8 @@ class TestSnapshots:
         at = next(number for number, event in enumerate(story.events) if isinstance(event, RoundDecided))
         results = results_of(RULES, 1, story.outcomes[0], BETS, STACK - 500)
         you: Any = seat_of(results.stack, last_round=1, last_results=results.bets, last_bets=BETS)
-        view = view_of(RULES, seq=at + 1, round=1, phase="settling", outcome=story.outcomes[0], you=you)
+        roads = roads_after(story.events[: at + 1])
+        view = view_of(RULES, seq=at + 1, round=1, phase="settling", outcome=story.outcomes[0], you=you, roads=roads)
         assert seat.snapshot(view) == []
         assert seat.results(results) == []
         assert kinds(seat.results(results)) == [Kind.SETTLED_TWICE]

@@ -9,6 +9,8 @@ URL ?= ws://127.0.0.1:8765
 DATA ?= data
 WORKERS ?= 3
 STORE ?=
+RACES ?= 10000
+RUNS ?= 1000
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
 STAMP := .venv/.installed
 
@@ -18,7 +20,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test chaos stats bots clean FORCE
+.PHONY: help install run test long chaos stats bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -37,6 +39,10 @@ test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests, ST
 	.venv/bin/pytest --quiet --numprocesses $(WORKERS) --dist worksteal $(ARGS) || { [ $$? = 1 ] && \
 	echo "Tests with times in them share the cores: what failed is run once more alone, and has to pass." && \
 	.venv/bin/pytest --quiet --last-failed --last-failed-no-failures none $(ARGS); }
+
+long: $(STAMP) ## two tests about money in their long form (RACES=10000 of two sockets, RUNS=1000 of deeds and failures)
+	@PUNTO_RACES='$(RACES)' PUNTO_MONEY_RUNS='$(RUNS)' .venv/bin/pytest --quiet $(ARGS) \
+	tests/integration/money/test_races.py tests/integration/store/test_money_machine.py
 
 chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (ARGS="--short", "--seed N", "--list")
 	@exec .venv/bin/python -m tests.chaos $(ARGS)

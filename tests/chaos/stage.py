@@ -30,7 +30,8 @@ TABLES: Final = ("four-deck-1", "punto-banco-1", "red-lounge-1", "royal-1", "sta
 BETTING_MS: Final = 500
 CARD_MS: Final = 30
 RESULT_MS: Final = 150
-GRACE_MS: Final = 6_000
+GRACE_MS: Final = 20_000
+"""Patrons of a busy machine are away for seconds; a seat that is freed meanwhile is no fault, but hides others."""
 ROUND_MS: Final = BETTING_MS + 7 * CARD_MS + RESULT_MS
 CALM_S: Final = 25.0
 """A table that has played no whole round for this long after a fault stands still."""

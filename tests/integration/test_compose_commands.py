@@ -85,11 +85,11 @@ async def test_the_house_of_the_compose_file_is_played_in(tmp_path: Path) -> Non
         await stack.enter_async_context(process([str(find_binary(tmp_path)), *valkey, *own, "--logfile", "valkey.log"]))
         for name, node in NODES.items():
             own = ["--listen", f"127.0.0.1:{ports.of(name, 8765)}", "--admin", f"127.0.0.1:{ports.of(name, 9464)}"]
+            own += ["--data", str(tmp_path)]
             words = [*PROGRAMS["punto-server"], *words_of(name, ports, node["command"]), *own]
             pace = ["--betting-ms", "600", "--card-ms", "10", "--result-ms", "50", "--log-level", "warning"]
             await until(lambda: _takes_calls(ports.of("valkey", 6379)), "the store takes calls")
             await stack.enter_async_context(process([*words, *pace], variables_of(node, ports)))
-        for name in NODES:
             await until(lambda name=name: healthy(name, ports), f"{name} is healthy", 40)  # type: ignore[misc]
         auditor = SERVICES["auditor"]
         await stack.enter_async_context(

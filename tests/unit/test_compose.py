@@ -86,7 +86,10 @@ def test_every_service_is_pinned_watched_and_knows_what_it_waits_for(name: str) 
 
 def test_it_is_the_house_that_the_runbook_speaks_of() -> None:
     assert set(SERVICES) == {"valkey", "node1", "node2", "node3", "proxy", "auditor", "prometheus", "grafana", "bots"}
-    assert all(node == SERVICES["node1"] for node in NODES.values())
+    first = {name: value for name, value in SERVICES["node1"].items() if name != "depends_on"}
+    for name, node in NODES.items():  # the first one makes the key that the others find
+        waits_for = {"valkey"} if name == "node1" else {"valkey", "node1"}
+        assert (node["depends_on"].keys(), {**node, "depends_on": None}) == (waits_for, {**first, "depends_on": None})
     named = {name for volume in COMPOSE["volumes"] for name in [volume]}
     used = {v.split(":")[0] for s in SERVICES.values() for v in s.get("volumes", []) if not v.startswith("./")}
     assert used == named
@@ -186,6 +189,7 @@ def test_the_nodes_settings_can_be_and_fit_the_rest() -> None:
         assert str(network) == subnet
         assert not any(ip_address("172.17.0.1") in ip_network(name) for name in [subnet])  # Docker's own, in the way
         assert settings.store.startswith("redis://")
+        assert f"keys:{settings.data}" in node["volumes"]  # the same key for all of them
         assert node["stop_grace_period"] == "30s"
 
 

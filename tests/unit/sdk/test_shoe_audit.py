@@ -32,7 +32,7 @@ from client_sdk.view import view_after
 from tests.unit.bots.story import Story, rules_of, view_of
 
 CUTS: tuple[Cut, ...] = ((b"g1", bytes(range(8))), (b"g2", bytes(range(32))), (b"g3", b"another cut"))
-HEX_FIELDS = {
+HEX_FIELDS: dict[Any, tuple[str, ...]] = {
     ShoeStarted: ("commitment",),
     BettingClosed: ("cuts_digest",),
     ShoeShuffled: ("merkle_root",),
@@ -101,7 +101,7 @@ def test_a_flipped_bit_in_any_event_is_found(data: st.DataObject, variant: str) 
     """Cut digest, root, card, salt, path, place, outcome or secret: by the round's proof, or when the shoe ends."""
     story = told(variant)
     ended = next(at for at, event in enumerate(story.events) if isinstance(event, ShoeEnded))
-    seen: set[Any] = {type(event) for event in story.events[:ended]}
+    seen = {type(event) for event in story.events[:ended]}
     kinds = [kind for kind in HEX_FIELDS if kind in seen]
     kind = data.draw(st.sampled_from([*kinds, ShoeEnded]))
     places = [at for at, event in enumerate(story.events[: ended + 1]) if isinstance(event, kind)]

@@ -3,11 +3,13 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
+from server.page import Page
 from tests.support.node_process import NodeProcess, own_node
 from tests.support.visitor import Visitor
 
@@ -23,6 +25,7 @@ CHROMIUM_FLAGS = [
 MISSING = "The page's tests need Chromium: apt-get install chromium (on Debian; PATH must have `chromium`)"
 
 Visit = Callable[..., Awaitable[Visitor]]
+Run = Callable[..., Awaitable[Any]]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -59,3 +62,24 @@ async def visit(browser: Browser, node: NodeProcess) -> AsyncIterator[Visit]:
     await asyncio.gather(*(visitor.close() for visitor in visitors))
     for visitor in visitors:
         assert visitor.errors == [], "the page reported errors"
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def run(browser: Browser, node: NodeProcess) -> AsyncIterator[Run]:
+    """Run a function of JavaScript with some modules of the page: `await run("async (m, given) => ...", given)`."""
+    context = await browser.new_context(locale="en-US")
+    page = await context.new_page()
+    await page.goto(f"http://127.0.0.1:{node.port}/")
+    root = f"/page/{Page().version}/js/"
+
+    async def run(script: str, given: Any = None) -> Any:
+        return await page.evaluate(
+            "async ([script, root, given]) => {"
+            f"  const work = {script};"
+            "  return work(path => import(new URL(root + path, location.href).href), given);"
+            "}",
+            [None, root, given],
+        )
+
+    yield run
+    await context.close()

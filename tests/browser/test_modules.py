@@ -1,13 +1,11 @@
 """The page's own modules, run in the browser without a table: they decide as the library does."""
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser
 
 from client_sdk.clock import ClockSample, TableClock
 from client_sdk.game import bets
@@ -18,33 +16,10 @@ from client_sdk.game.settlement import settle_bet
 from client_sdk.game.tableau import Outcome
 from client_sdk.game.variants import VARIANTS, Spot, Variant
 from client_sdk.protocol.road_views import roads_delta, roads_view
-from server.page import Page
-from tests.support.node_process import NodeProcess
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 Run = Callable[..., Awaitable[Any]]
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def run(browser: Browser, node: NodeProcess) -> AsyncIterator[Run]:
-    """Run a function of JavaScript with some modules of the page: `await run("async (m, given) => ...", given)`."""
-    context = await browser.new_context(locale="en-US")
-    page = await context.new_page()
-    await page.goto(f"http://127.0.0.1:{node.port}/")
-    root = f"/page/{Page().version}/js/"
-
-    async def run(script: str, given: Any = None) -> Any:
-        return await page.evaluate(
-            "async ([script, root, given]) => {"
-            f"  const work = {script};"
-            "  return work(path => import(new URL(root + path, location.href).href), given);"
-            "}",
-            [None, root, given],
-        )
-
-    yield run
-    await context.close()
 
 
 def table_rules(variant: Variant, **other: Any) -> dict[str, Any]:

@@ -95,6 +95,12 @@ export class App {
   }
 
   #noticed(notice) {
+    if (notice.type === "session_reminder") {
+      const minutes = Math.round(notice.played_ms / 60_000);
+      this.view.remind?.(
+        `You have played for ${minutes} min; today's balance is ${this.money.formatSigned(-notice.lost)}.`,
+      );
+    }
     if (notice.type !== "token_expiring") return;
     const until = new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(notice.expires_at_ms);
     this.bar.warn(`Your token ends at ${until}. Come again by the link of the house's site to stay.`);

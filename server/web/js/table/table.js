@@ -14,6 +14,7 @@ import { Mirror } from "./mirror.js";
 import { playedRound, withRounds } from "./rounds.js";
 import { readSitting, sittingNet } from "./sitting.js";
 import { Timeline, stagesOf } from "./timeline.js";
+import { Witness } from "./witness.js";
 
 const PING_MS = 5_000;
 const QUICK_PINGS = 3;
@@ -41,6 +42,11 @@ export class Table extends Emitter {
     this.timeline = new Timeline(() => this.clock.at(this.now()), later);
     this.mirror = null;
     this.hope = new Hope();
+    this.witness = new Witness({
+      ask: (request) => session.ask(request),
+      table: id,
+      marked: () => this.emit("change"),
+    });
     this.seat = { kind: SEAT.NONE, reason: "" };
     this.sitting = null;
     this.rounds = [];
@@ -149,6 +155,14 @@ export class Table extends Emitter {
     }
   }
 
+  /** Put bytes of one's own, in hex, into the shuffle of the open shoe. */
+  async cut(cut) {
+    const { number: shoe } = this.view.shoe;
+    const reply = await this.session.ask({ type: "cut", table: this.id, shoe, cut });
+    this.witness.hasCut(shoe, cut, reply.number);
+    this.emit("change");
+  }
+
   /** Lay the last bets again each round, from now on or no longer. */
   setPlaysAgain(isOn) {
     this.playsAgain = isOn;
@@ -236,6 +250,7 @@ export class Table extends Emitter {
       this.timeline.put(() => {
         if (this.mirror === null) this.mirror = new Mirror(stage.view);
         else this.mirror.replace(stage.view);
+        this.witness.begin(stage.view);
         this.hope.restart(stage.view.you?.bets ?? {});
         this.#showOwed();
         this.emit("change");
@@ -288,6 +303,7 @@ export class Table extends Emitter {
   }
 
   #applyNumbered(event, lateMs) {
+    this.witness.hear(event, this.view.rules);
     this.mirror.applyNumbered(event, this.seatAtMs);
     const isFresh = !(lateMs > FRESH_MS);
     if (event.type === "betting_opened") this.hope.restart(this.view.you?.bets ?? {});

@@ -60,7 +60,8 @@ export class Timeline {
 
 /**
  * The states through which a snapshot may be shown, each with its instant: a card whose instant has not come is left
- * out, and so is all that gives the outcome away, until `card_ms` after the last card.
+ * out, and so is all that gives the outcome away, until `card_ms` after the last card. `cardsOut` counts the cards of the
+ * round that have left the shoe, shown or not.
  */
 export function stagesOf(view, nowMs) {
   const { dealt } = view;
@@ -69,7 +70,7 @@ export function stagesOf(view, nowMs) {
   const wholeAtMs = isOver ? lastAtMs + view.rules.card_ms : lastAtMs;
   if (!(wholeAtMs > nowMs)) return [{ atMs: -Infinity, view }];
   const hidden = isOver ? { phase: "dealing", outcome: null, is_void: false, roads: null } : {};
-  const before = { ...view, ...hidden, you: beforeResults(view) };
+  const before = { ...view, ...hidden, you: beforeResults(view), cardsOut: dealt.length };
   const shown = dealt.filter((card) => card.show_at_ms <= nowMs).length;
   const stages = [{ atMs: -Infinity, view: { ...before, dealt: dealt.slice(0, shown) } }];
   for (let count = shown + 1; count <= dealt.length; count += 1) {

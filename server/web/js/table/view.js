@@ -23,6 +23,8 @@ export function viewAfter(view, event) {
         closes_at_ms: event.closed_at_ms,
         crowd: { ...next.crowd, totals: event.totals },
       };
+    case "shoe_shuffled":
+      return { ...next, shoe: next.shoe === null ? null : { ...next.shoe, merkle_root: event.merkle_root } };
     case "cards_burned":
       return { ...next, shoe: withRemaining(next.shoe, event.remaining) };
     case "card_dealt":
@@ -96,13 +98,17 @@ function opened(view, event) {
     round: event.round,
     opened_at_ms: event.opened_at_ms,
     closes_at_ms: event.closes_at_ms,
-    shoe: view.shoe === null ? null : { ...view.shoe, is_last_round: event.is_last_round },
+    shoe: view.shoe === null ? null : openedShoe(view.shoe, event),
     dealt: [],
     outcome: null,
     is_void: false,
     crowd: withoutBets(view.crowd),
     you: view.you === null ? null : { ...view.you, bets: {}, ready: false },
   };
+}
+
+function openedShoe(shoe, event) {
+  return { ...shoe, is_last_round: event.is_last_round, first_round: shoe.first_round ?? event.round };
 }
 
 function withoutBets(crowd) {
@@ -117,6 +123,8 @@ function freshShoe(event) {
     commitment: event.commitment,
     remaining: event.cards,
     is_last_round: false,
+    first_round: null,
+    merkle_root: null,
   };
 }
 

@@ -101,6 +101,17 @@ export function whyNotText({ refusal, spot }, rules, money, rivals = []) {
       return "No bets of an earlier round";
     case "LAYOUT_NOT_EMPTY":
       return "Bets already lie";
+    case "STAKE_LIMIT":
+      return "That is more than your own limit on stakes lets today";
+    case "LOSS_LIMIT":
+      return "That is more than your own limit on losses lets today";
+    case "SESSION_OVER":
+      return "Your session is over: take the break that you asked for";
+    case "SHOE_OVER":
+    case "CUTS_CLOSED":
+      return "Cuts are taken in the first betting of a shoe only";
+    case "ALREADY_CUT":
+      return "Your cut is in this shoe already";
     default:
       return "Not now";
   }
@@ -123,6 +134,8 @@ export function refusalText(error, rules, money) {
       return "You have no seat here any more";
     case codes.TABLE_FULL:
       return "The table is full";
+    case codes.EXCLUDED:
+      return "You have asked not to play for now";
     case codes.TABLE_CLOSED:
       return "The house lets nobody sit down here now";
     case codes.INSUFFICIENT_WALLET:

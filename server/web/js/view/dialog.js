@@ -9,7 +9,7 @@ export function openSheet(title, content, { onClose = null, kind = "" } = {}) {
   const out = button("Close", { class: "quiet" }, () => dialog.close());
   dialog.append(
     el("div", { class: "sheet-head" }, heading, out),
-    el("div", { class: "sheet-body", tabindex: "-1" }, content),
+    el("div", { class: "sheet-body", tabindex: "0" }, content),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.addEventListener("close", () => {

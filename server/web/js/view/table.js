@@ -20,6 +20,7 @@ import { Hands } from "./hands.js";
 import { announce } from "./live.js";
 import { Notes } from "./notes.js";
 import { recordsSheet } from "./records.js";
+import { ProofMark } from "./proof.js";
 import { RoadsStrip } from "./roads.js";
 import { rulesSheet } from "./rules.js";
 import { Side } from "./side.js";
@@ -54,6 +55,7 @@ export class TableView {
       ),
     );
     this.roads = new RoadsStrip();
+    this.proof = new ProofMark(table, this.notes);
     this.element = this.#build();
     this.draw = oncePerFrame(() => this.#render());
     this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.#moment(moment))];
@@ -66,6 +68,11 @@ export class TableView {
     if (this.isClosed) return;
     if (this.table.hope.isPending) set(this.element, "data-pending", true);
     this.draw();
+  }
+
+  /** Say how long it has been, as the patron asked for. */
+  remind(text) {
+    this.notes.add(text, { stays: true });
   }
 
   opened() {
@@ -224,6 +231,7 @@ export class TableView {
     this.title = el("h1", { class: "top-title" });
     this.facts = el("p", { class: "top-facts muted" });
     this.round = el("span", { class: "top-round" });
+    this.phoneRound = el("p", { class: "top-facts phone-round muted" });
     this.net = el("b", { class: "money" });
     this.credits = el("b", { class: "money", "data-field": "credits" });
     this.netBox = el(
@@ -263,8 +271,8 @@ export class TableView {
       "header",
       { class: "top" },
       el("a", { class: "brand", href: "#/" }, "Punto"),
-      el("div", { class: "top-about" }, this.title, this.facts),
-      el("div", { class: "top-figures" }, this.round, this.netBox, this.creditsBox),
+      el("div", { class: "top-about" }, this.title, this.facts, this.phoneRound),
+      el("div", { class: "top-figures" }, this.round, this.proof.element, this.netBox, this.creditsBox),
       el("div", { class: "top-acts" }, this.more, this.leave),
     );
     return el(
@@ -316,6 +324,7 @@ export class TableView {
     this.spots.render(table, this.tray.chip, app.money);
     this.side.render(table, app.patron, app.money);
     this.roads.render(view);
+    this.proof.render();
     this.#renderCall(view, you, app.money);
     this.#renderStand(you);
     set(this.element, "data-pending", table.hope.isPending);
@@ -338,7 +347,7 @@ export class TableView {
         .filter((part) => part !== null)
         .join(" · "),
     );
-    say(this.round, view.round === 0 ? "" : `Round ${view.round}`);
+    for (const place of [this.round, this.phoneRound]) say(place, view.round === 0 ? "" : `Round ${view.round}`);
     show(this.netBox, you !== null);
     show(this.creditsBox, you !== null);
     show(this.more, you !== null);

@@ -10,6 +10,7 @@ export const UNKNOWN_TABLE = 2001;
 export const TABLE_FULL = 2005;
 export const INSUFFICIENT_WALLET = 2006;
 export const TABLE_CLOSED = 2008;
+export const EXCLUDED = 2009;
 export const ROUND_OVER = 2101;
 export const BETTING_CLOSED = 2102;
 export const TOKEN_REFUSED = 3001;

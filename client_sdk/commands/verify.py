@@ -1,37 +1,57 @@
-"""`punto verify`: checks a shoe that was kept in a file, offline, by its revealed secret.
+"""`punto verify`: checks a shoe by its revealed secret, from a file (offline) or as a table tells its last one.
 
-It says whether everything in the file follows from the secret and the cuts. It must never say more: what was published
-before the cards has to be compared by somebody who saw it then, so it is printed. Read next: `client_sdk.game.proofs`,
-`client_sdk.game.shoe_file`.
+It says whether everything that was told follows from the secret and the cuts. It must never say more: what was
+published before the cards has to be compared by somebody who saw it then, so it is printed. Read next:
+`client_sdk.game.proofs`, `client_sdk.game.shoe_file`.
 """
 
 import argparse
+import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from typing import Final
 
-from client_sdk.commands.arguments import BadArgument, Subparsers
+from client_sdk.commands.arguments import BadArgument, Subparsers, positive_integer
 from client_sdk.commands.files import read_file
 from client_sdk.game.cards import CARDS_PER_DECK
+from client_sdk.game.fairness import SHOE_NUMBER_MAX
 from client_sdk.game.proofs import ProofFailed, RevealedShoe, verify_shoe
-from client_sdk.game.shoe_file import read_shoe
+from client_sdk.game.shoe_file import read_shoe, write_shoe
 
 _HOLDS: Final = 0
 _DIFFERS: Final = 1
+_OUT_OF_REACH: Final = 1
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Say what `punto verify` takes."""
-    parser = subparsers.add_parser("verify", help="check a shoe that was kept in a file, by its revealed secret")
-    parser.add_argument("file", metavar="FILE", help="an exported shoe, as JSON")
+    parser = subparsers.add_parser("verify", help="check a shoe by its revealed secret")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="an exported shoe, as JSON")
+    parser.add_argument("--url", metavar="URL", help="ask a house instead: ws://HOST:PORT")
+    parser.add_argument("--table", metavar="ID", help="at which table")
+    parser.add_argument("--shoe", metavar="K", help="which shoe that has ended; without it the last one")
+    parser.add_argument("--token", metavar="TOKEN", help="as whom to ask (default: a new guest)")
+    parser.add_argument("--save", metavar="FILE", help="keep what the house tells in a file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found: 0 if everything holds, 1 with the first difference.
+    """Print what was found: 0 if everything holds, 1 with the first difference, or where the house does not tell.
 
-    Raises BadArgument and GameError for a file that holds no shoe.
+    Raises BadArgument and GameError for a file that holds no shoe, and for what was asked wrongly.
     """
-    told = read_shoe(_decode(read_file(args.file)))
+    from client_sdk.exceptions import PuntoError
+
+    if (args.file is None) is (args.url is None) or (args.url is None) is not (args.table is None):
+        raise BadArgument("give a FILE, or --url and --table")
+    try:
+        told = _ask(args) if args.file is None else read_shoe(_decode(read_file(args.file)))
+    except PuntoError as error:
+        print(f"punto: {error}", file=sys.stderr)
+        return _OUT_OF_REACH
+    if args.save is not None:
+        with open(args.save, "w", encoding="ascii") as file:
+            file.write(json.dumps(write_shoe(told), indent=1) + "\n")
     try:
         cards = verify_shoe(told)
     except ProofFailed as difference:
@@ -39,6 +59,20 @@ def run(args: argparse.Namespace) -> int:
         return _DIFFERS
     print("\n".join(_as_text(told, cards)))
     return _HOLDS
+
+
+def _ask(args: argparse.Namespace) -> RevealedShoe:
+    """Have the house tell the shoe. Raises PuntoError."""
+    from client_sdk.client import connect  # not needed for a file, and slow to load
+
+    shoe = None if args.shoe is None else positive_integer(args.shoe, "the shoe's number", SHOE_NUMBER_MAX)
+    name = None if args.token else "verify"
+
+    async def ask() -> RevealedShoe:
+        async with connect(args.url, name=name, token=args.token) as client:
+            return await client.recall_shoe(args.table, shoe)
+
+    return asyncio.run(ask())
 
 
 def _decode(content: bytes) -> object:
@@ -64,4 +98,4 @@ def _as_text(told: RevealedShoe, cards: int) -> Iterator[str]:
     yield f"commitment   {told.commitment}"
     yield f"cuts         {len(told.cuts)}, digest {told.cuts_digest}"
     yield f"merkle root  {told.root or 'none was published'}"
-    yield "Compare these with what the table told before its first card: a file alone only agrees with itself."
+    yield "Compare these with what the table told before its first card: a record alone only agrees with itself."

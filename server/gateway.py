@@ -6,6 +6,7 @@ A socket gets in with one of our subprotocols; which one says how its messages a
 
 import asyncio
 import logging
+import os
 import random
 import socket
 import ssl
@@ -41,6 +42,10 @@ CLOSE_TIMEOUT_S: Final = 5
 GOODBYE_TIMEOUT_S: Final = 2
 """A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
+ACCEPTS_AT_ONCE: Final = 16
+"""The loop takes so many new sockets in a row (two or three milliseconds), then everybody else has a turn. The library
+calls this a backlog and tells the kernel the same; the kernel is told another number afterwards."""
+KERNEL_BACKLOG: Final = 1_024
 TEND_MS: Final = 500
 """So often the outboxes are looked at."""
 RETRY_AFTER_S: Final = 5
@@ -129,12 +134,15 @@ class Gateway:
             ping_timeout=PING_TIMEOUT_S,
             close_timeout=CLOSE_TIMEOUT_S,
             server_header="punto",
-            backlog=1024,
+            backlog=ACCEPTS_AT_ONCE,
             create_connection=self._new_socket,  # type: ignore[arg-type]
             reuse_port=shared or None,
             ssl=tls,
             **(timeouts if tls is not None else {}),
         )
+        for listening in self._server.sockets:
+            with socket.socket(fileno=os.dup(listening.fileno())) as same:
+                same.listen(KERNEL_BACKLOG)
         return int(self._server.sockets[0].getsockname()[1])
 
     def stop_accepting(self) -> None:

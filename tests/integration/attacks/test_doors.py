@@ -139,7 +139,7 @@ async def test_a_flood_of_acts_is_refused_and_then_closed(strict: NodeProcess) -
 
 
 async def test_oversize_and_fragmented_frames(strict: NodeProcess) -> None:
-    """Whole or in pieces, with a ping between: 16,384 bytes are taken, one more closes; endless pieces too."""
+    """BL-122: whole or in pieces, with a ping between: 16,384 bytes are taken, one more closes; endless pieces too."""
     hello = {"type": "hello", "request_id": "x", "name": "Ann"}
     text = json.dumps(hello)
     padded = text[:-1] + " " * (16_384 - len(text)) + "}"

@@ -205,6 +205,31 @@ async def test_a_late_answer_to_a_cancelled_act_goes_to_nobody() -> None:
         assert table.waiting == 0
 
 
+async def test_a_cancelled_act_leaves_only_whole_messages_on_the_wire() -> None:
+    """BL-122: many tasks act at once and half of them are cancelled on the way: what comes is whole, each at most
+    once."""
+
+    async def answer(peer: Peer) -> None:
+        await sit(peer)
+        while True:
+            request = await peer.take("place")
+            await peer.receipt(request, stack=request["chip"])
+
+    async with ScriptedHouse(answer) as house, client_of(house) as client:
+        table = await client.join(TABLE)
+        tasks = [asyncio.create_task(table.place(Spot.TIE, chip)) for chip in range(1, 201)]
+        for count, task in enumerate(tasks):
+            if count % 2:
+                task.cancel()
+            if count % 20 == 0:
+                await asyncio.sleep(0)
+        receipts = await asyncio.gather(*tasks[::2])
+        assert [receipt.stack for receipt in receipts] == list(range(1, 201, 2))
+        chips = [request["chip"] for request in house.peers[0].requests if request["type"] == "place"]
+        assert len(set(chips)) == len(chips)
+        assert set(range(1, 201, 2)) <= set(chips)
+
+
 async def test_typed_refusals_carry_what_the_server_told() -> None:
     async def refuse(peer: Peer) -> None:
         await sit(peer)

@@ -96,6 +96,7 @@ async def test_a_waiting_reader_is_woken(state: State) -> None:
 
 
 async def test_reads_with_a_tiny_timeout_lose_nothing(state: State) -> None:
+    """BL-123: a thousand events, read with a timeout of 1 ms again and again."""
     inbox, seen = Inbox(2_000, state.fresh), []
 
     async def write() -> None:

@@ -20,7 +20,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test long chaos stats bots clean FORCE
+.PHONY: help install run test long attacks chaos stats bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -49,6 +49,9 @@ chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (A
 
 stats: $(STAMP) ## a million shuffles and rounds of each deck count against the exact odds (ARGS="--rounds N", "--seed TEXT")
 	@exec .venv/bin/python -m tests.stats $(ARGS)
+
+attacks: $(STAMP) ## attacks a node in every way and measures what honest seats feel of it (ARGS="--attack NAME", "--list")
+	@exec .venv/bin/python -m tests.attacks $(ARGS)
 
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)

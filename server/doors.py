@@ -42,6 +42,7 @@ class Doors:
         self._open_of: Counter[str] = Counter()
         self._patrons: Counter[str] = Counter()
         self._open = 0
+        self._sockets = Buckets(limits.node_opens_per_s)
         self._opens = Buckets(limits.address_opens_per_s)
         self._guests = Buckets(limits.address_guests_per_s)
         self._of_patrons = Buckets(limits.patron_requests_per_s)
@@ -62,6 +63,13 @@ class Doors:
         return len(self._half_open)
 
     # --- sockets ------------------------------------------------------------------------------------------------------
+
+    def has_room(self) -> bool:
+        """Whether one more socket is looked at; asked before anything is made for it."""
+        if self._sockets.take(_NODE):
+            return True
+        self.refused["FLOOD"] += 1
+        return False
 
     def knock(self, socket: HalfOpen, peer: str | None) -> bool:
         """A socket was accepted. False: one address has too many that say nothing."""

@@ -42,8 +42,8 @@ CLOSE_TIMEOUT_S: Final = 5
 GOODBYE_TIMEOUT_S: Final = 2
 """A node that stops waits this long for its sockets' closing handshakes; then it cuts those that are left."""
 REQUESTS_WAITING_MAX: Final = 32
-ACCEPTS_AT_ONCE: Final = 16
-"""The loop takes so many new sockets in a row (two or three milliseconds), then everybody else has a turn. The library
+ACCEPTS_AT_ONCE: Final = 4
+"""The loop takes so many new sockets in a row (a millisecond or two), then everybody else has a turn. The library
 calls this a backlog and tells the kernel the same; the kernel is told another number afterwards."""
 KERNEL_BACKLOG: Final = 1_024
 TEND_MS: Final = 500
@@ -62,6 +62,15 @@ async def check_address(host: str, port: int) -> None:
             if family == socket.AF_INET6:
                 probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             probe.bind(address)
+
+
+class TurnedAway(asyncio.Protocol):
+    """Stands for a socket that is cut at once: a flood of them must cost next to nothing."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Cut it."""
+        assert isinstance(transport, asyncio.WriteTransport), "a socket is written to"
+        transport.abort()
 
 
 class Socket(ServerConnection):
@@ -218,7 +227,9 @@ class Gateway:
             del self._connections[connection_id]
             doors.leave(websocket.address, connection.counted_patron)
 
-    def _new_socket(self, *args: Any, **how: Any) -> Socket:
+    def _new_socket(self, *args: Any, **how: Any) -> Socket | TurnedAway:
+        if not self._house.doors.has_room():
+            return TurnedAway()
         websocket = Socket(*args, **how)
         websocket.doors = self._house.doors
         self._sockets.add(websocket)

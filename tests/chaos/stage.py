@@ -134,7 +134,7 @@ class Patrons:
     async def sit_down(self) -> None:
         """Come, and wait until all have a seat."""
         self._task = asyncio.create_task(self.fleet.run(self._stop))
-        async with asyncio.timeout(20 + self._count / 10):
+        async with asyncio.timeout(20 + self._count / 4):
             while self.fleet.tally.seats < self._count:
                 if self._task.done():
                     self._task.result()

@@ -1,10 +1,14 @@
-"""What an operator types: one `punto-server` command in a process of its own, and how it ended."""
+"""What an operator types: one `punto-server` command, in a process of its own or on a thread, and how it ended."""
 
 import asyncio
+import io
 import json
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from server import command_line
 
 COMMAND_TIMEOUT_S = 30
 
@@ -21,6 +25,19 @@ class Ended(NamedTuple):
         """What it printed as JSON."""
         found: dict[str, Any] = json.loads(self.out)
         return found
+
+
+async def punto_server_here(*words: str | int | Path) -> Ended:
+    """Run a command to its end on a thread of this process, where a process of its own would add nothing but its start.
+    One at a time: what is printed meanwhile is taken for the command's."""
+    out, err = io.StringIO(), io.StringIO()
+
+    def run() -> int:
+        with redirect_stdout(out), redirect_stderr(err):
+            return command_line.run([str(word) for word in words])
+
+    code = await asyncio.wait_for(asyncio.to_thread(run), COMMAND_TIMEOUT_S)
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 async def punto_server(*words: str | int | Path) -> Ended:

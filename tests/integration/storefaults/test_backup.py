@@ -8,7 +8,7 @@ import msgpack
 
 from server.store import keys
 from tests.support.house import House, opened
-from tests.support.operator import punto_server
+from tests.support.operator import punto_server_here
 from tests.support.raw_client import TABLES, RawClient
 from tests.support.stores import SingleStore
 from tests.support.valkey_server import ValkeyServer, until
@@ -49,7 +49,7 @@ async def restore(file: Path, server: ValkeyServer) -> None:
 
 
 async def audit(store: SingleStore) -> dict[str, Any]:
-    ended = await punto_server("audit", "--store", store.url, "--json")
+    ended = await punto_server_here("audit", "--store", store.url, "--json")
     assert ended.code == 0, ended
     return ended.told
 
@@ -72,7 +72,7 @@ async def test_a_back_up_is_restored_into_an_empty_store_and_balances(tmp_path: 
     try:
         found = await audit(new)
         assert (found["put_in"], found["stacks"], found["open_bets"]) == (put_in, BUY_IN - 500, 500)
-        told = await punto_server("tables", "restored", "--store", new.url, "--all", "--by", "Olga")
+        told = await punto_server_here("tables", "restored", "--store", new.url, "--all", "--by", "Olga")
         assert told.code == 0
         assert {line.split(":")[0] for line in told.out.splitlines()} == {"noted"}  # no node deals yet
         async with House(tmp_path / "after", new.url, 1, **PACE) as house:
@@ -88,7 +88,7 @@ async def test_a_back_up_is_restored_into_an_empty_store_and_balances(tmp_path: 
             assert (await refused.ask("hello", token=late.token))["name"] == "TOKEN_REFUSED"
             await refused.close()
             await audit(new)
-            assert (await punto_server("tables", "list", "--store", new.url)).out.count("\n") == len(TABLES)
+            assert (await punto_server_here("tables", "list", "--store", new.url)).out.count("\n") == len(TABLES)
             await back.leave_everywhere()
             await back.close()
     finally:

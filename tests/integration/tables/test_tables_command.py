@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.node_process import NodeProcess, own_node
-from tests.support.operator import Ended, punto_server
+from tests.support.operator import Ended, punto_server_here
 from tests.support.raw_client import RawClient
 
 BUY_IN = 10_000
@@ -19,12 +19,12 @@ TABLE = "royal-1"
 async def node(tmp_path: Path) -> AsyncIterator[NodeProcess]:
     async with own_node(tmp_path / "data", betting_ms=800, card_ms=10, result_ms=50) as running:
         yield running
-        audit = await punto_server("audit", "--data", running.data)
+        audit = await punto_server_here("audit", "--data", running.data)
         assert (audit.code, "balanced" in audit.out) == (0, True), audit
 
 
 async def tables(node: NodeProcess, verb: str, *words: str | int) -> Ended:
-    return await punto_server("tables", verb, "--data", node.data, *words)
+    return await punto_server_here("tables", verb, "--data", node.data, *words)
 
 
 async def done(node: NodeProcess, verb: str, *words: str | int) -> str:

@@ -196,7 +196,7 @@ class Gateway:
         much."""
         while True:
             await asyncio.sleep(TEND_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
-            waiting = {c: c.outlet.waiting_bytes for c in self._connections.values()}
+            waiting = {c: c.outlet.waiting_bytes for c in self._connections.values() if not c.outlet.is_closing}
             full = {c for c in waiting if c.outlet.is_full}
             now_s = monotonic()
             self._full_since_s = {c.id: self._full_since_s.get(c.id, now_s) for c in full}

@@ -62,6 +62,11 @@ class Outlet:
             await asyncio.sleep(DRAIN_CHECK_MS / 1000)
 
     @property
+    def is_closing(self) -> bool:
+        """Whether the socket was told to close, and is cut soon if it does not."""
+        return self._is_closing
+
+    @property
     def waiting_bytes(self) -> int:
         """How much the peer has not taken yet."""
         return self._websocket.transport.get_write_buffer_size()

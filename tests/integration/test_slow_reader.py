@@ -113,6 +113,16 @@ async def test_who_never_reads_is_cut_and_its_seat_is_freed(arrive, impatient: N
     assert not [line for line in impatient.output if "error" in line or "Traceback" in line]
 
 
+async def test_who_follows_nothing_and_never_reads_is_cut_too(arrive, impatient: NodeProcess) -> None:
+    """BL-109: it only asks, and takes no answer: its requests are read no further, and it is closed in time."""
+    deaf = await arrive(impatient.url, "Deaf", receive_bytes=SMALL_BYTES)
+    asking = asyncio.create_task(flood(deaf))
+    await asyncio.sleep(3)
+    deaf.go_on_reading()
+    assert await deaf.closed(20) in (4001, 1006, 1011)
+    await asyncio.gather(asking, return_exceptions=True)
+
+
 async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProcess) -> None:
     """BL-109: a hundred that follow a table and never read, thirty of them with every buffer full: memory is bounded, a
     steady seat plays on, and all of them are gone within seconds."""

@@ -7,6 +7,8 @@
      ├─ shoe.CutCardMisplaced       the cut card leaves too few cards before or behind it
      ├─ fairness.BadShuffleInput    what the shuffle's construction has no bytes for
      ├─ variants.UnknownVariant     no house of that name
+     ├─ shoe_file.BadShoeFile       a value that a shoe's file does not have
+     ├─ road_rounds.UnknownOutcome  no letter of an outcome
      ├─ settlement.ForbiddenBet     the variant does not take this bet, or not beside another
      └─ settlement.BadStake         a stake that is no possible amount
 

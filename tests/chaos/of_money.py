@@ -78,7 +78,7 @@ class _Receipts:
             start = self._read.get(line.number, 0)
             words = line.got[start:]
             self._read[line.number] = start + len(words)
-            receipts = [word.message for word in words if "accepted_at_ms" in word.message]
+            receipts = [word.message for word in words if {"accepted_at_ms", "stack"} <= word.message.keys()]
             if receipts:
                 asked = {word.message["request_id"]: word.message for word in line.sent}
                 found += [_accepted(_patron_of(line.got), receipt) for receipt in receipts if _moves(asked, receipt)]

@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{scenario.name:26}{(scenario.play.__doc__ or '').splitlines()[0]}")
         return 0
     chosen = [SCENARIOS[name].on(args.store) for name in args.scenario or SCENARIOS]
+    if not args.short:
+        chosen = [scenario.at_length() for scenario in chosen]
     if args.patrons:
         chosen = [replace(scenario, patrons=(args.patrons, args.patrons)) for scenario in chosen]
     print(f"seed {args.seed}\n{heading()}", flush=True)

@@ -110,7 +110,7 @@ async def rolling_restart(stage: Stage) -> None:
             node.signal(signal.SIGTERM)
             stage.struck(f"SIGTERM {node.name}", stage.owned_by(node.name), at_ms=at_ms)
             code = await node.ended()
-            stage.expect(code == 0, f"exit code {code} after SIGTERM")
+            stage.expect(code == 0, f"exit code {code} after SIGTERM: {node.output[-3:]}")
             await node.begin()
             stage.notes.setdefault("replaced_ms", []).append(round(now_ms() - at_ms))
             await stage.calm(at_ms)

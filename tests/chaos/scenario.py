@@ -33,6 +33,15 @@ class Scenario:
     ends_patrons: bool = False
     """Whether patrons can't be expected to come through it."""
 
+    long_betting_ms: int | None = None
+    """In the long form, where its patrons are more than one process serves at the usual pace."""
+
+    def at_length(self) -> "Scenario":
+        """The same for the long form."""
+        if self.long_betting_ms is None:
+            return self
+        return replace(self, plot=replace(self.plot, betting_ms=self.long_betting_ms))
+
     def on(self, store: str) -> "Scenario":
         """The same on another kind of store, where it may be any; '' leaves it where it is."""
         if not store or not self.takes_any_store:

@@ -21,7 +21,9 @@ _ALL: Final = (
     Scenario("node_terminated", of_nodes.node_terminated, takes_any_store=True),
     Scenario("all_nodes_terminated", of_nodes.all_nodes_terminated, takes_any_store=True),
     Scenario("acts_outlive_kills", of_money.acts_outlive_kills, repeats=(50, 1)),
-    Scenario("rolling_restart", of_nodes.rolling_restart, PROXIED, repeats=(1, 1), patrons=(500, 30)),
+    Scenario(
+        "rolling_restart", of_nodes.rolling_restart, PROXIED, repeats=(1, 1), patrons=(500, 30), long_betting_ms=4_000
+    ),
     Scenario("store_killed", of_store.store_killed, repeats=(4, 1)),
     Scenario("store_stopped", of_store.store_stopped, repeats=(4, 1)),
     Scenario("subscribers_killed", of_store.subscribers_killed, repeats=(30, 5)),

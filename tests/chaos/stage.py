@@ -50,6 +50,7 @@ class Plot:
     workers: int = 0
     confirm_replicas: int = 0
     is_proxied: bool = False
+    betting_ms: int = BETTING_MS
 
 
 class World:
@@ -59,7 +60,7 @@ class World:
         self.plot = plot
         self.store: Store = new_store(plot.store, directory)
         flags: dict[str, int | str] = {
-            "betting_ms": BETTING_MS,
+            "betting_ms": plot.betting_ms,
             "card_ms": CARD_MS,
             "result_ms": RESULT_MS,
             "grace_ms": GRACE_MS,

@@ -20,7 +20,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test long attacks chaos stats bots clean FORCE
+.PHONY: help install run test long attacks chaos stats pictures soak bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -52,6 +52,12 @@ stats: $(STAMP) ## a million shuffles and rounds of each deck count against the 
 
 attacks: $(STAMP) ## attacks a node in every way and measures what honest seats feel of it (ARGS="--attack NAME", "--list")
 	@exec .venv/bin/python -m tests.attacks $(ARGS)
+
+pictures: $(STAMP) ## takes the pictures of the page for README.md
+	@exec .venv/bin/python -m tests.browser.screenshots
+
+soak: $(STAMP) ## an hour of play on the page, sped up, and a table with 500 seats (ARGS="--rounds 120 --seats 500")
+	@exec .venv/bin/python -m tests.browser.soak $(ARGS)
 
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)

@@ -3,11 +3,12 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from server.page import Page
 from tests.support.node_process import NodeProcess, own_node
@@ -24,8 +25,19 @@ CHROMIUM_FLAGS = [
 ]
 MISSING = "The page's tests need Chromium: apt-get install chromium (on Debian; PATH must have `chromium`)"
 
+PATIENCE_MS = 20_000
+"""A browser beside other tests on two cores is slow; what is waited for is a condition, so that costs nothing."""
+TEST_TIMEOUT_S = 150
+
 Visit = Callable[..., Awaitable[Visitor]]
 Run = Callable[..., Awaitable[Any]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give these tests more time than others: the first of a worker also starts a browser and a node."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(TEST_TIMEOUT_S))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -34,6 +46,7 @@ async def browser() -> AsyncIterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.fail(MISSING, pytrace=False)
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
         yield browser

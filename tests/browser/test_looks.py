@@ -38,7 +38,6 @@ async def hangs_over(page) -> list[str]:
     return found
 
 
-@pytest.mark.timeout(180)
 async def test_axe_and_sizes(visit) -> None:
     """Lobby, table and a sheet, wide and narrow; at 1280 x 720 a table needs no scrolling, at 360 x 740 the chips and
     Deal are on the first screen."""

@@ -33,7 +33,8 @@ async def test_late_chips_come_off_with_the_reason(visit, node, line: SlowLine) 
     await expect(pending).to_have_text("+1.00 …")
     assert await visitor.bets() == {"player": 100}
     assert await visitor.stack() == 9_900
-    await visitor.page.wait_for_selector('.table:not([data-phase="betting"])', timeout=40_000)
+    await visitor.deal()
+    await visitor.page.wait_for_selector('.table:not([data-phase="betting"])')
     await expect(pending).to_have_text("+1.00 …")
     line.release()
     await visitor.note(

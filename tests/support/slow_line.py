@@ -8,7 +8,8 @@ from playwright.async_api import Page, WebSocketRoute
 
 class SlowLine:
     """Install it before the page connects. `late_ms` holds up what the page sends; `held` names types of requests that
-    wait until `release`; while `is_dead` nothing passes either way, and nothing is closed."""
+    wait until `release`, and are overtaken by others; while `is_dead` nothing passes either way, nor is anything
+    closed."""
 
     def __init__(self) -> None:
         self.late_ms = 0
@@ -47,13 +48,18 @@ class SlowLine:
             if not self.is_dead:
                 page.send(message)
 
+        async def send_released(message: str) -> None:
+            await self._released.wait()
+            node.send(message)
+
         async def pump() -> None:
             while True:
                 due_s, message = await waiting.get()
                 await asyncio.sleep(max(0.0, due_s - loop.time()))
                 if any(f'"type":"{kind}"' in message for kind in self.held):
-                    await self._released.wait()
-                node.send(message)
+                    self._pumps.add(asyncio.create_task(send_released(message)))
+                else:
+                    node.send(message)
 
         page.on_message(from_page)
         node.on_message(from_node)

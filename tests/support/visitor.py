@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
-WAIT_MS = 15_000
+WAIT_MS = 20_000
 
 # Chromium itself says this where a node is not there; the page goes on by itself.
 _EXPECTED_ERRORS = re.compile(r"WebSocket connection to|net::ERR_CONNECTION")

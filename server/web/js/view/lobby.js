@@ -106,7 +106,6 @@ class Row {
     this.app = app;
     this.id = id;
     this.title = el("h2", {});
-    this.tag = el("span", { class: "lobby-id muted" }, id);
     this.rules = el("p", { class: "muted" });
     this.limits = el("p", {});
     this.phase = el("p", { class: "lobby-phase" });
@@ -119,7 +118,7 @@ class Row {
     this.element = el(
       "li",
       { class: "lobby-table" },
-      el("div", { class: "lobby-head" }, this.title, this.tag, this.phase),
+      el("div", { class: "lobby-head" }, this.title, this.phase),
       this.rules,
       this.road,
       el("div", { class: "lobby-facts" }, this.limits, this.seats),
@@ -132,6 +131,7 @@ class Row {
     this.summary = summary;
     say(this.title, variantName(rules.variant));
     const facts = [
+      summary.table,
       count(rules.decks, "deck", "decks"),
       percentOf(rules.commission_bp),
       "tie" in rules.maximums ? `tie ${paysText(rules, "tie")}` : "no tie bet",

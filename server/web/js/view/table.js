@@ -1,32 +1,22 @@
-/** The table: puts its parts together, passes on what the patron does, and says what happens. */
+/** The table: puts its parts together, and passes on what the patron does. */
 
+import { handTotal } from "../game/cards.js";
 import { SEAT } from "../table/table.js";
-import { cardInWords, handTotal } from "../game/cards.js";
-import {
-  SPOT_NAMES,
-  count,
-  freedText,
-  outcomeText,
-  percentOf,
-  phaseText,
-  refusalText,
-  resultTexts,
-  variantName,
-  whyNotText,
-} from "../text/words.js";
-import { el, button, oncePerFrame, say, set, show } from "./dom.js";
+import { count, freedText, outcomeText, phaseText, refusalText, whyNotText } from "../text/words.js";
 import { openSheet } from "./dialog.js";
+import { button, el, oncePerFrame, say, set, show } from "./dom.js";
 import { Hands } from "./hands.js";
-import { announce } from "./live.js";
+import { Moments } from "./moments.js";
 import { Notes } from "./notes.js";
-import { recordsSheet } from "./records.js";
 import { ProofMark } from "./proof.js";
+import { recordsSheet } from "./records.js";
 import { RoadsStrip } from "./roads.js";
 import { rulesSheet } from "./rules.js";
 import { Side } from "./side.js";
 import { sitSheet } from "./sit.js";
 import { Spots } from "./spots.js";
 import { TimerRing } from "./timer.js";
+import { Top } from "./top.js";
 import { Tray } from "./tray.js";
 
 const KEYS = { u: "undo", c: "clear", r: "rebet", d: "double", Enter: "ready" };
@@ -56,9 +46,16 @@ export class TableView {
     );
     this.roads = new RoadsStrip();
     this.proof = new ProofMark(table, this.notes);
+    this.moments = new Moments({ app, table, hands: this.hands, notes: this.notes });
+    this.top = new Top({
+      table,
+      proof: this.proof,
+      bringChips: () => sitSheet(app, table),
+      leave: () => this.#leave(),
+    });
     this.element = this.#build();
     this.draw = oncePerFrame(() => this.#render());
-    this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.#moment(moment))];
+    this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.moments.take(moment))];
     this.isClosed = false;
     this.#render();
   }
@@ -148,101 +145,9 @@ export class TableView {
     event.preventDefault();
   }
 
-  // --- what happens ---
-
-  #moment(moment) {
-    switch (moment.kind) {
-      case "event":
-        this.#event(moment.event, moment.isFresh);
-        return;
-      case "results":
-        for (const text of resultTexts(moment.played.lines, moment.played.outcome, this.app.money)) announce(text);
-        return;
-      case "refused":
-        this.notes.add(this.#refusedText(moment), { kind: "bad" });
-        return;
-      case "warned":
-        this.notes.add("No bet for many rounds: your seat is freed after the next one without.", { stays: true });
-        return;
-      case "back":
-        this.#tellMissed(moment.missed);
-        return;
-      default:
-    }
-  }
-
-  #refusedText({ act, error }) {
-    const { rules } = this.table.view;
-    const text = refusalText(error, rules, this.app.money);
-    if (act.type !== "place") return text;
-    return `${this.app.money.formatShort(act.chip)} on ${SPOT_NAMES[act.spot]} came back. ${text}`;
-  }
-
-  #event(event, isFresh) {
-    const view = this.table.view;
-    switch (event.type) {
-      case "betting_opened":
-        announce(`Place your bets, ${Math.round(this.table.leftMs / 1000)} seconds`);
-        return;
-      case "betting_closed":
-        announce("No more bets");
-        return;
-      case "card_dealt": {
-        if (isFresh) this.hands.expect();
-        const hand = view.dealt.filter((dealt) => dealt.side === event.side).map((dealt) => dealt.card);
-        announce(`${SPOT_NAMES[event.side]}: ${cardInWords(event.card)}, ${handTotal(hand)}`);
-        return;
-      }
-      case "round_decided":
-        announce(outcomeText(event.outcome, event.player_total, event.banker_total));
-        return;
-      case "round_voided":
-        this.notes.add("This round does not count: every stake comes back.");
-        return;
-      case "table_paused":
-      case "table_closed":
-        this.notes.add(`${phaseText(view.phase)}${event.reason === "" ? "" : `: ${event.reason}`}`);
-        return;
-      case "shoe_started":
-        announce("A new shoe");
-        return;
-      default:
-    }
-  }
-
-  #tellMissed(missed) {
-    if (missed.length === 0) return;
-    const { money } = this.app;
-    const net = missed.reduce((sum, one) => sum + one.net, 0);
-    const rows = missed.map((one) =>
-      el(
-        "li",
-        {},
-        `Round ${one.round}: ${one.outcome === null ? "void" : SPOT_NAMES[one.outcome]}, ${money.formatSigned(one.net)}`,
-      ),
-    );
-    const text = `While you were away ${count(missed.length, "round", "rounds")} with your bets played out: ${money.formatSigned(net)}`;
-    this.notes.add(text, { stays: true, details: [el("ul", {}, rows)] });
-  }
-
   // --- what is seen ---
 
   #build() {
-    this.title = el("h1", { class: "top-title" });
-    this.facts = el("p", { class: "top-facts muted" });
-    this.round = el("span", { class: "top-round" });
-    this.phoneRound = el("p", { class: "top-facts phone-round muted" });
-    this.net = el("b", { class: "money" });
-    this.credits = el("b", { class: "money", "data-field": "credits" });
-    this.netBox = el(
-      "span",
-      { class: "top-net", "data-field": "net" },
-      el("span", { class: "muted" }, "Sitting "),
-      this.net,
-    );
-    this.creditsBox = el("span", { class: "top-credits" }, el("span", { class: "muted" }, "Credits "), this.credits);
-    this.more = button("Bring chips", { class: "quiet" }, () => sitSheet(this.app, this.table));
-    this.leave = button("Leave", { class: "quiet" }, () => this.#leave());
     this.sit = button("Sit down", { class: "primary" }, () => sitSheet(this.app, this.table));
     this.take = button("Take your seat here", { class: "primary" }, () => this.#takeSeat());
     this.call = el("p", { class: "call" });
@@ -267,18 +172,10 @@ export class TableView {
     );
     felt.addEventListener("keydown", (event) => this.#key(event));
     const sheetButton = button("Seats, my rounds, rules", { class: "quiet" }, () => this.#openSide());
-    const header = el(
-      "header",
-      { class: "top" },
-      el("a", { class: "brand", href: "#/" }, "Punto"),
-      el("div", { class: "top-about" }, this.title, this.facts, this.phoneRound),
-      el("div", { class: "top-figures" }, this.round, this.proof.element, this.netBox, this.creditsBox),
-      el("div", { class: "top-acts" }, this.more, this.leave),
-    );
     return el(
       "div",
       { class: "table" },
-      header,
+      this.top.element,
       el(
         "main",
         { class: "table-main", id: "main" },
@@ -313,11 +210,11 @@ export class TableView {
     const { view, you } = table;
     if (view === null) {
       show(this.element.querySelector(".felt"), false);
-      say(this.title, table.refusedBy === null ? table.id : "There is no such table");
+      this.top.sayTitle(table.refusedBy === null ? table.id : "There is no such table");
       return;
     }
     show(this.element.querySelector(".felt"), true);
-    this.#renderTop(view, you, app.money);
+    this.top.render(app.money);
     this.hands.render(view);
     this.timer.render();
     this.tray.render(table, app.money);
@@ -330,34 +227,6 @@ export class TableView {
     set(this.element, "data-pending", table.hope.isPending);
     set(this.element, "data-phase", view.phase);
     set(this.element, "data-line", table.isFollowed ? (table.isPaused ? "paused" : "open") : "away");
-  }
-
-  #renderTop(view, you, money) {
-    const { rules } = view;
-    say(this.title, `${variantName(rules.variant)} · ${view.table}`);
-    const limits = `limits ${money.formatShort(rules.minimum)}–${money.formatShort(rules.maximums.player)}`;
-    say(
-      this.facts,
-      [
-        count(rules.decks, "deck", "decks"),
-        percentOf(rules.commission_bp),
-        limits,
-        rules.stacked ? "stacked shoe" : null,
-      ]
-        .filter((part) => part !== null)
-        .join(" · "),
-    );
-    for (const place of [this.round, this.phoneRound]) say(place, view.round === 0 ? "" : `Round ${view.round}`);
-    show(this.netBox, you !== null);
-    show(this.creditsBox, you !== null);
-    show(this.more, you !== null);
-    show(this.leave, you !== null);
-    if (you === null) return;
-    say(this.credits, money.formatNamed(you.stack));
-    const net = this.table.net;
-    say(this.net, net === null ? "…" : money.formatSigned(net));
-    set(this.net, "data-sign", net === null ? null : Math.sign(net));
-    say(this.leave, you.leaving ? "Leaving after this round" : "Leave");
   }
 
   #renderCall(view, you, money) {

@@ -28,7 +28,6 @@ from client_sdk.protocol.messages import (
     Results,
     SeatFreed,
     SeatTakenOver,
-    SeatWarned,
     Snapshot,
     TableView,
     Watch,
@@ -39,10 +38,6 @@ from client_sdk.shoe_audit import OwnCut
 log = logging.getLogger(__name__)
 
 _EVENT_TYPES: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
-
-ASK_FIRST_SHARE: Final = 0.5
-"""After a break of so much of the grace time the table is asked whether the seat still waits: the answer to the join
-itself may take the rest."""
 
 
 class Follower:
@@ -68,8 +63,6 @@ class Follower:
         self.error: PuntoError | None = None
         self._gap_seq: int | None = None
         self._needs_snapshot = False
-        self._heard_ms: float | None = None
-        self._was_warned = False
 
     def __repr__(self) -> str:
         return f"<Follower {self.mirror!r} attached={self.is_attached} behind={self.is_behind}>"
@@ -119,22 +112,19 @@ class Follower:
 
     # --- after a break ---
 
-    def resume_request(self, request_id: str, now_ms: float) -> Join | Watch:
+    def resume_request(self, request_id: str) -> Join | Watch:
         """Ask for what was missed, or for a snapshot where the numbers led nowhere.
 
-        A seat that may have been freed meanwhile is asked for by a watch first: a join would sit down anew, without
-        the chips that are back in the wallet.
+        A seat is only taken back: where it was freed meanwhile its chips are in the wallet, and a new seat has none.
         """
         mirror = self.mirror
         incarnation, seq = (None, None) if self._needs_snapshot else (mirror.incarnation, mirror.seq)
-        if self.wants_seat and not self._may_be_freed(now_ms):
-            return Join(request_id=request_id, table=self.table, incarnation=incarnation, seq=seq)
+        if self.wants_seat:
+            return Join(request_id=request_id, table=self.table, take_back=True, incarnation=incarnation, seq=seq)
         return Watch(request_id=request_id, table=self.table, incarnation=incarnation, seq=seq)
 
-    def detach(self, heard_ms: float) -> None:
-        """The connection is gone; `heard_ms` is when it last gave a sign. A seat that is not wanted is lost with it."""
-        if self.is_attached or self._heard_ms is None:
-            self._heard_ms = heard_ms
+    def detach(self) -> None:
+        """The connection is gone. A seat that is not wanted is lost with it."""
         self.is_attached = False
         if not self.wants_seat:
             self.mirror.renew_seat(None)
@@ -142,21 +132,15 @@ class Follower:
     def accept_seat(self, reply: Watching) -> None:
         """Take the answer to a join: the missed events follow it, or it holds the state."""
         seat = _seat_of(reply)
-        self.wants_seat, self._was_warned = seat is not None, False
-        self.is_attached, self._heard_ms = True, None
+        self.wants_seat = seat is not None
         self._accept(reply, seat)
 
     def accept_watch(self, reply: Watching) -> None:
-        """Take the answer to a watch, which leaves the seat where it is: here, elsewhere, or waiting for a join."""
-        seat = _seat_of(reply)
-        is_waiting = self.wants_seat and self._heard_ms is not None
-        if is_waiting and seat is None:
-            self.lose_seat("away")
-        self.is_attached, self._heard_ms, self._was_warned = not (is_waiting and seat is not None), None, False
-        self._accept(reply, None if self.mirror.you is None else seat)
+        """Take the answer to a watch, which leaves the seat where it is: here or elsewhere."""
+        self._accept(reply, None if self.mirror.you is None else _seat_of(reply))
 
     def _accept(self, reply: Watching, seat: OwnSeat | None) -> None:
-        self.is_behind = False
+        self.is_attached, self.is_behind = True, False
         if reply.snapshot is not None:
             self._gap_seq, self._needs_snapshot = None, False
             self._show(self._snapshot("resumed", replace(reply.snapshot, you=seat)))
@@ -167,13 +151,6 @@ class Follower:
     def lose_seat(self, reason: str) -> None:
         """The seat could not be taken again: tell the readers, and only watch from now on."""
         self._show(SeatFreed(table=self.table, reason=reason, wallet=None))
-
-    def _may_be_freed(self, now_ms: float) -> bool:
-        """Whether the break was long enough for the table to have given the seat away before the request is decided,
-        or it was about to. A join then would take a new seat, without the chips of the old one."""
-        if self._heard_ms is None:
-            return False
-        return self._was_warned or now_ms - self._heard_ms >= self.mirror.rules.grace_ms * ASK_FIRST_SHARE
 
     # --- events ---
 
@@ -205,8 +182,6 @@ class Follower:
             self.wants_seat = self.wants_seat and event.snapshot.you is not None
         elif isinstance(event, SeatTakenOver | SeatFreed):
             self.wants_seat = False
-        elif isinstance(event, SeatWarned):
-            self._was_warned = True
         if not self._holds(event):
             return False
         self._put(event)

@@ -1,6 +1,6 @@
 """The tables a client follows: events to their followers, and what was missed asked for after a break.
 
-Seats are taken again by `join` without a buy-in, all others watched; each request names what was seen last. It must
+Seats are taken back by `join`, all others watched; each request names what was seen last. It must
 never take a seat that was given up, taken over or freed. Read next: `follower`, which knows what to ask.
 """
 
@@ -11,8 +11,8 @@ from secrets import SystemRandom
 
 from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
-from client_sdk.desk import Desk, now_ms
-from client_sdk.exceptions import ProtocolMismatch, PuntoError, Refused, ServerFailed, ShoeDisputed, TimedOut
+from client_sdk.desk import Desk
+from client_sdk.exceptions import NotSeated, ProtocolMismatch, PuntoError, Refused, ServerFailed, ShoeDisputed, TimedOut
 from client_sdk.follower import Follower
 from client_sdk.judge import judge
 from client_sdk.protocol.messages import AnyEvent, Join, Message, Request, Watching
@@ -53,13 +53,13 @@ class Roster:
 
     # --- breaks ---
 
-    def detach(self, heard_ms: float) -> None:
-        """The line is gone, and gave its last sign at `heard_ms`: let requests wait until their tables are resumed."""
+    def detach(self) -> None:
+        """The line is gone: let requests wait until their tables are resumed."""
         for resume in self._resumes.values():
             resume.cancel()
         self._resumes.clear()
         for follower in self.followers.values():
-            follower.detach(heard_ms)
+            follower.detach()
             self._desk.hold(follower.table)
 
     def resume_all(self) -> None:
@@ -78,7 +78,7 @@ class Roster:
         limits = self._desk.settings
         delays = delays_ms(limits.retry_ms_min, limits.retry_ms_first, limits.retry_ms_max, SystemRandom())
         while not follower.is_ended:
-            request = follower.resume_request(fresh_request_id(), now_ms())
+            request = follower.resume_request(fresh_request_id())
             accept = follower.accept_seat if isinstance(request, Join) else follower.accept_watch
             try:
                 await self._desk.ask(request, Watching, accept, is_urgent=True)
@@ -95,15 +95,14 @@ class Roster:
             except PuntoError:
                 return  # the client has ended, and everybody was told
             else:
-                if follower.is_attached:
-                    self._desk.release(follower.table)
-                    if not follower.is_behind:
-                        return
+                self._desk.release(follower.table)
+                if not follower.is_behind:
+                    return
 
     def _refused(self, follower: Follower, request: Request, refusal: Refused) -> None:
         log.info("resume_refused", extra={"table": follower.table, "code": refusal.code})
         if isinstance(request, Join):
-            follower.lose_seat("refused")
+            follower.lose_seat("away" if isinstance(refusal, NotSeated) else "refused")
         else:
             self.drop(follower, refusal)
 

@@ -92,7 +92,6 @@ class Session:
         self._chance = SystemRandom()
         self._welcomed: asyncio.Future[None] | None = None
         self._last_failure = "no attempt has failed yet"
-        self._heard_ms = 0.0
 
     @property
     def patron(self) -> str | None:
@@ -174,7 +173,7 @@ class Session:
 
     async def _use(self, line: Line) -> LineEnd:
         """Greet and listen until the line ends."""
-        self._line, self._last_failure, self._heard_ms = line, "", now_ms()
+        self._line, self._last_failure = line, ""
         greeting = self.tasks.start_stoppable(self._greet(line), "punto-greeting")
         try:
             return await line.run(self._deliver)
@@ -182,7 +181,7 @@ class Session:
             greeting.cancel()
             self._line = None
             self.desk.close_line()
-            self.roster.detach(self._heard_ms)
+            self.roster.detach()
 
     def _judge(self, end: LineEnd) -> None:
         """Decide by its close code whether to come back after a line has ended."""
@@ -255,7 +254,6 @@ class Session:
 
     def _deliver(self, message: Message) -> None:
         """Take one message off the wire. Nothing may wait here: the next one is behind it."""
-        self._heard_ms = now_ms()
         match message.get("type"):
             case "ok" | "error" if message.get("request_id") is not None:
                 self.desk.settle(message)

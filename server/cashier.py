@@ -44,14 +44,16 @@ class Cashier:
 
     # --- to a table ---------------------------------------------------------------------------------------------------
 
-    async def sit_down(self, table: str, sitter: Sitter, request_id: str, buy_in: int) -> Seated:
-        """Take a seat with `buy_in` minor units from the wallet (0: only the seat).
+    async def sit_down(
+        self, table: str, sitter: Sitter, request_id: str, buy_in: int, *, take_back: bool = False
+    ) -> Seated:
+        """Take a seat with `buy_in` minor units from the wallet (0: only the seat; with `take_back` only one's own).
 
-        Raises `Refused`: UNKNOWN_TABLE, REQUEST_REUSED, INSUFFICIENT_WALLET, BUSY, TABLE_FULL; the money is in the
-        wallet then.
+        Raises `Refused`: UNKNOWN_TABLE, NOT_SEATED, REQUEST_REUSED, INSUFFICIENT_WALLET, BUSY, TABLE_CLOSED,
+        TABLE_FULL; the money is in the wallet then.
         """
         if buy_in == 0:
-            return await self._sit_without_chips(table, sitter)
+            return await self._sit_without_chips(table, sitter, take_back)
         await self._tables.expect_buy_in(table, sitter.patron)
         given = await self._give(table, sitter, request_id, buy_in)
         if given.answer == "ok":  # this very request was carried out before
@@ -72,14 +74,14 @@ class Cashier:
                 await self._carry_in(table, sitter, _number(n), _number(amount))
         raise Refused("BUSY")
 
-    async def _sit_without_chips(self, table: str, sitter: Sitter) -> Seated:
+    async def _sit_without_chips(self, table: str, sitter: Sitter, take_back: bool) -> Seated:
         """Take a seat; chips that were on their way when a node died arrive with it."""
         wallet = await self._wallets.read(sitter.patron, table)
         if wallet is None:  # a store that came back empty: nobody sits there whom it does not know
             raise Refused("UNKNOWN_PATRON")
         if wallet.open_n:
             return await self._carry_in(table, sitter, wallet.open_n, wallet.open_amount)
-        return await self._tables.sit(table, *sitter)
+        return await self._tables.sit(table, *sitter, take_back=take_back)
 
     async def _carry_in(self, table: str, sitter: Sitter, n: int, amount: int) -> Seated:
         try:

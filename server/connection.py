@@ -377,7 +377,9 @@ class Connection:
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
         await self._house.hub.keep_seat(self, request.table)
-        seated = await self._house.cashier.sit_down(request.table, sitter, request.request_id, request.buy_in)
+        seated = await self._house.cashier.sit_down(
+            request.table, sitter, request.request_id, request.buy_in, take_back=request.take_back
+        )
         if not seated.is_seated:
             return error_reply(request.request_id, ErrorCode.TABLE_FULL)
         self._followed.add(request.table)

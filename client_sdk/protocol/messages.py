@@ -103,10 +103,12 @@ class Unwatch(Request, frozen=True, kw_only=True, tag="unwatch"):
 
 class Join(Request, frozen=True, kw_only=True, tag="join"):
     """Sit down (or take one's own seat over) and follow the table. `buy_in` moves from the wallet to the stack; a
-    seated patron may join again to add chips. The resume fields are those of `watch`."""
+    seated patron may join again to add chips. With `take_back` and no `buy_in` only the seat that one has is taken:
+    NOT_SEATED where there is none. The resume fields are those of `watch`."""
 
     table: TableId
     buy_in: AmountOrZero = 0
+    take_back: bool = False
     incarnation: Annotated[str, Meta(max_length=64)] | None = None
     seq: Number | None = None
 

@@ -473,11 +473,22 @@ class Tables:
         return None if packed is None else msgspec.convert(msgpack.unpackb(packed), EndedShoe)
 
     async def sit(
-        self, table: str, patron: str, name: str, bot: bool, node: str, connection: str, n: int = 0, amount: int = 0
+        self,
+        table: str,
+        patron: str,
+        name: str,
+        bot: bool,
+        node: str,
+        connection: str,
+        n: int = 0,
+        amount: int = 0,
+        *,
+        take_back: bool = False,
     ) -> Seated:
-        """Take a seat (or take one's own over) and the chips of transfer `n`; without a `connection` only the chips, to
-        the seat as it is or to one that is away. Raises `Refused` UNKNOWN_TABLE, TABLE_FULL."""
-        answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount)
+        """Take a seat (or take one's own over, and only that with `take_back`) and the chips of transfer `n`; without a
+        `connection` only the chips, to the seat as it is or to one that is away. Raises `Refused` UNKNOWN_TABLE,
+        NOT_SEATED, TABLE_CLOSED, TABLE_FULL."""
+        answer = await self._run("sit", table, patron, name, int(bot), node, connection, n, amount, int(take_back))
         return Seated(int(answer[2]), answer[3].decode(), bool(answer[4]))
 
     async def expect_buy_in(self, table: str, patron: str) -> None:

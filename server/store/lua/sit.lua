@@ -1,11 +1,11 @@
 -- Gives a patron a seat, or hands its seat to a newer connection, and takes the chips of one numbered transfer.
 -- args     patron, name, bot (1 | 0), node, connection ('' = nobody is there: the chips are driven on for whoever gave
---          them), n (0: no chips come), amount (minor units)
+--          them), n (0: no chips come), amount (minor units), take_back (1: only a seat that is there already | 0)
 -- returns  {'ok', now_ms, stack, connection that held the seat before ('' none), 1 seated | 0}; a transfer decided before gives its
 --          first answer, and the chips are not taken twice. Where they were taken, the patron has left since and every
 --          seat is taken, that answer is still ok, without a seat: a refusal would give the money back as well.
 --          Without a connection a seat stays as it is; where there is none, chips taken now have one that is away.
--- refusals UNKNOWN_TABLE | TABLE_CLOSED | TABLE_FULL. With n the refusal is kept: the giver takes its money back.
+-- refusals UNKNOWN_TABLE | NOT_SEATED | TABLE_CLOSED | TABLE_FULL. With n the refusal is kept: the giver takes its money back.
 local patron, connection, n, amount = ARGV[1], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local decided = n > 0 and redis.call('HMGET', TRANSFERS, 'in:' .. patron, 'in_answer:' .. patron)
 local was_decided = decided and tonumber(decided[1] or '0') >= n
@@ -16,6 +16,8 @@ local packed = redis.call('HGET', SEATS, patron)
 local refusal = nil
 if redis.call('EXISTS', TABLE) == 0 then
   refusal = 'UNKNOWN_TABLE'
+elseif not packed and ARGV[8] == '1' then
+  refusal = 'NOT_SEATED'
 elseif not packed and (mode() == 'draining' or mode() == 'closed') then
   refusal = 'TABLE_CLOSED'
 elseif not packed and redis.call('HLEN', SEATS) >= cmsgpack.unpack(field('limits')).seats_max then

@@ -43,6 +43,7 @@ async def test_a_seat_with_chips(tables: Tables, ledger: Ledger, owner: Owner) -
     assert (seat.patron, seat.name, seat.bot, seat.connected, seat.ready) == ("p", "Pia", True, True, False)
     assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1", 2, 250) == Seated(750, "", True)
     assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c1") == Seated(750, "", True)
+    assert await tables.sit(owner.table, "p", "Pia", True, NODE, "c2", take_back=True) == Seated(750, "c1", True)
     await ledger.check(owner.table)
 
 
@@ -57,6 +58,8 @@ async def test_sit_refusals_in_their_order(tables: Tables, ledger: Ledger) -> No
     for patron in ("a", "b"):
         await owner.seat(patron)
     before = await ledger.contents()
+    taking_back = tables.sit(owner.table, "p", "P", False, NODE, "c", take_back=True)
+    assert await refusal_of(taking_back) == "NOT_SEATED"
     assert await refusal_of(tables.sit(owner.table, "p", "P", False, NODE, "c")) == "TABLE_FULL"
     assert await ledger.contents() == before
     before = await ledger.contents("transfers")

@@ -89,7 +89,7 @@ async def test_a_greeting_that_can_be_had_later_is_asked_for_again() -> None:
 
     async with ScriptedHouse(not_now) as house:
         with pytest.raises(Unreachable, match="store can't be reached"):
-            await connect(house.url, name="alice", settings=Settings(connect_ms=200, reconnect_ms_first=60))
+            await connect(house.url, name="alice", settings=Settings(connect_ms=2_000, reconnect_ms_first=60))
 
 
 async def test_another_protocol_is_a_mismatch() -> None:

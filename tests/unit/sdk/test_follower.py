@@ -24,7 +24,6 @@ from client_sdk.protocol.messages import (
     RoundDecided,
     SeatFreed,
     SeatTakenOver,
-    SeatWarned,
     Snapshot,
     TableIdled,
     TableView,
@@ -76,7 +75,7 @@ async def test_readers_can_follow_whatever_is_lost(seed: int, data: st.DataObjec
     follower, inbox = following()
 
     def resume(newest: int) -> None:
-        request = follower.resume_request("r", 0)
+        request = follower.resume_request("r")
         assert isinstance(request, Watch)
         if request.seq is not None and data.draw(st.booleans()):
             follower.accept_watch(resumed())
@@ -109,40 +108,40 @@ async def test_a_gap_asks_once_from_the_last_number_then_for_a_snapshot() -> Non
     follower, inbox = following(seq=4)
     follower.feed(wire(idled(7)))
     follower.feed(wire(idled(8)))
-    request = follower.resume_request("r", 0)
+    request = follower.resume_request("r")
     assert (request.incarnation, request.seq) == ("first", 4)
     follower.accept_watch(resumed())
     assert not follower.is_behind
     follower.feed(wire(idled(9)))  # the promised events did not come
-    request = follower.resume_request("r", 0)
+    request = follower.resume_request("r")
     assert (request.incarnation, request.seq) == (None, None)
     follower.accept_watch(state(view(seq=9)))
     assert [type(event) for event in await unread(inbox)] == [Snapshot]
     follower.feed(wire(idled(11)))
-    assert follower.resume_request("r", 0).seq == 9  # numbers are believed again
+    assert follower.resume_request("r").seq == 9  # numbers are believed again
 
 
-async def test_a_seat_is_resumed_by_join_without_a_buy_in_and_a_spectator_by_watch() -> None:
+async def test_a_seat_is_taken_back_by_join_and_a_spectator_resumes_by_watch() -> None:
     follower, _ = following(seq=4, you=seat())
-    request = follower.resume_request("r", 0)
+    request = follower.resume_request("r")
     assert isinstance(request, Join)
-    assert (request.buy_in, request.incarnation, request.seq) == (0, "first", 4)
+    assert (request.take_back, request.buy_in, request.incarnation, request.seq) == (True, 0, "first", 4)
     follower, _ = following(seq=4)
-    assert isinstance(follower.resume_request("r", 0), Watch)
+    assert isinstance(follower.resume_request("r"), Watch)
 
 
 @pytest.mark.parametrize("event", [SeatTakenOver(table=TABLE), SeatFreed(table=TABLE, reason="idle", wallet=None)])
 async def test_a_lost_seat_is_only_watched_after_a_break(event: AnyEvent) -> None:
     follower, inbox = following(you=seat())
     follower.feed(wire(event))
-    follower.detach(0)
-    assert isinstance(follower.resume_request("r", 0), Watch)
+    follower.detach()
+    assert isinstance(follower.resume_request("r"), Watch)
     assert await unread(inbox) == [event]
 
 
 async def test_a_seat_held_elsewhere_is_not_shown() -> None:
     follower, _ = following()
-    follower.detach(0)
+    follower.detach()
     follower.accept_watch(resumed(you=seat()))
     assert follower.mirror.you is None
     follower.accept_seat(resumed(you=seat(77)))
@@ -154,59 +153,18 @@ async def test_a_seat_held_elsewhere_is_not_shown() -> None:
 
 async def test_a_seat_that_will_not_be_taken_again_is_lost_with_its_connection() -> None:
     follower, _ = following(you=seat())
-    follower.detach(0)
+    follower.detach()
     assert follower.mirror.you is not None
     follower.wants_seat = False
-    follower.detach(0)
+    follower.detach()
     assert follower.mirror.you is None
-
-
-async def test_a_short_break_takes_the_seat_at_once_a_long_one_asks_for_it_first() -> None:
-    grace_ms = view().rules.grace_ms
-    follower, inbox = following(seq=4, you=seat())
-    follower.detach(heard_ms=100)
-    assert isinstance(follower.resume_request("r", 100 + grace_ms // 2 - 1), Join)
-    assert isinstance(follower.resume_request("r", 100 + grace_ms // 2), Watch)
-    follower.accept_watch(resumed(you=seat(9_000)))  # it is still there, and not yet ours
-    assert not follower.is_attached
-    assert isinstance(follower.resume_request("r", 100 + grace_ms), Join)
-    follower.accept_seat(resumed(you=seat(9_000)))
-    assert (follower.is_attached, follower.mirror.stack) == (True, 9_000)
-    assert await unread(inbox) == []
-
-
-async def test_a_break_counts_from_the_last_sign_of_the_line_that_was_followed() -> None:
-    grace_ms = view().rules.grace_ms
-    follower, _ = following(you=seat())
-    follower.detach(heard_ms=100)
-    follower.detach(heard_ms=100 + grace_ms)  # a line that ended before it resumed
-    assert isinstance(follower.resume_request("r", 100 + grace_ms), Watch)
-
-
-async def test_a_seat_that_was_freed_in_a_break_is_told_and_not_taken_anew() -> None:
-    follower, inbox = following(you=seat())
-    follower.detach(heard_ms=0)
-    assert isinstance(follower.resume_request("r", 10**6), Watch)
-    follower.accept_watch(resumed(you=None))
-    assert (follower.is_attached, follower.wants_seat, follower.mirror.you) == (True, False, None)
-    assert await unread(inbox) == [SeatFreed(table=TABLE, reason="away", wallet=None)]
-    follower.detach(heard_ms=0)
-    assert isinstance(follower.resume_request("r", 10**6), Watch)
-
-
-async def test_a_warned_seat_is_asked_for_first() -> None:
-    follower, _ = following(you=seat())
-    follower.feed(wire(SeatWarned(table=TABLE, rounds_left=1)))
-    assert isinstance(follower.resume_request("r", 1), Join)  # a gap on the line that holds it
-    follower.detach(heard_ms=0)
-    assert isinstance(follower.resume_request("r", 1), Watch)
 
 
 async def test_a_refused_seat_is_told_and_then_watched() -> None:
     follower, inbox = following(you=seat())
     follower.lose_seat("refused")
     assert await unread(inbox) == [SeatFreed(table=TABLE, reason="refused", wallet=None)]
-    assert isinstance(follower.resume_request("r", 0), Watch)
+    assert isinstance(follower.resume_request("r"), Watch)
 
 
 async def test_a_join_without_a_seat_makes_a_spectator() -> None:
@@ -225,7 +183,7 @@ async def test_the_seat_of_an_old_snapshot_counts_the_snapshot_does_not() -> Non
 async def test_results_missed_in_a_break_come_in_their_place_once() -> None:
     told = results(HANDS, BETS, 10_950)
     follower, inbox = following(seq=4, round=1, phase="dealing", you=seat(9_000, bets=BETS))
-    follower.detach(0)
+    follower.detach()
     follower.accept_seat(resumed(you=seat(10_950, last_round=1, last_results=told.bets)))
     follower.feed(wire(decided(HANDS, seq=5)))
     follower.feed(wire(told))
@@ -274,7 +232,7 @@ async def test_an_event_that_should_be_readable_and_is_not_asks_for_a_snapshot()
     follower, _ = following(seq=4)
     follower.feed({"type": "betting_opened", "table": TABLE, "seq": 5})
     assert follower.is_behind
-    assert follower.resume_request("r", 0).seq is None
+    assert follower.resume_request("r").seq is None
 
 
 async def test_a_snapshot_that_comes_unasked_ends_the_gap() -> None:

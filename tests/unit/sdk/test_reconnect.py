@@ -5,7 +5,6 @@ import logging
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from client_sdk.client import connect
 from client_sdk.desk import now_ms
@@ -14,7 +13,7 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol.errors import CloseCode, ErrorCode
 from client_sdk.protocol.messages import SeatFreed, SeatTakenOver, Snapshot, TableIdled
 from client_sdk.settings import Settings
-from tests.unit.sdk.builders import TABLE, rules, seat, view
+from tests.unit.sdk.builders import TABLE, seat, view
 from tests.unit.sdk.scripted import (
     BETTING,
     PATRON,
@@ -397,11 +396,12 @@ async def test_a_seat_that_was_taken_over_is_only_watched_again() -> None:
 async def test_a_seat_that_was_freed_meanwhile_is_told_and_watched() -> None:
     async def freed(peer: Peer) -> None:
         await peer.welcome(wallet=10_500)
+        await peer.refuse(await peer.take("join"), ErrorCode.NOT_SEATED)
         await peer.resume(await peer.take("watch"))
 
     async def sit_shortly(peer: Peer) -> None:
         await peer.welcome()
-        await peer.seat(replace(BETTING, rules=rules(grace_ms=0)), seat(), wallet=500)
+        await peer.seat(BETTING, seat(), wallet=500)
 
     async with ScriptedHouse(sit_shortly, freed) as house, client_of(house) as client:
         table = await client.join(TABLE)
@@ -409,27 +409,7 @@ async def test_a_seat_that_was_freed_meanwhile_is_told_and_watched() -> None:
         assert await read(table, 1) == [SeatFreed(table=TABLE, reason="away", wallet=None)]
         await until(lambda: table.is_followed)
         assert (table.is_seated, client.wallet) == (False, 10_500)
-        assert types_of(house.peers[1]) == ["hello", "watch"]
-
-
-async def test_a_seat_that_may_be_gone_is_looked_for_and_then_taken() -> None:
-    async def there(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.resume(await peer.take("watch"), seat())
-        await peer.resume(await peer.take("join"), seat())
-        await peer.receipt(await peer.take("ready"))
-
-    async def sit_shortly(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.seat(replace(BETTING, rules=rules(grace_ms=0)), seat())
-        await peer.take("ready")
-        peer.drop()
-
-    async with ScriptedHouse(sit_shortly, there) as house, client_of(house) as client:
-        table = await client.join(TABLE)
-        await table.ready()
-        assert types_of(house.peers[1]) == ["hello", "watch", "join", "ready"]
-        assert table.is_seated
+        assert types_of(house.peers[1]) == ["hello", "join", "watch"]
 
 
 async def test_a_seat_that_is_refused_is_told_and_watched() -> None:

@@ -310,7 +310,7 @@ async def test_a_bet_whose_answer_was_lost_is_laid_once(come: Any, node_url: str
         proxy.swallow()
         betting = asyncio.create_task(table.place(Spot.TIE, 100))
         await until(lambda: watched.mirror.crowd.totals.get(Spot.TIE) == 100)
-        assert table.waiting == 1
+        assert table.waiting >= 1  # its cut may wait too
         assert table.mirror.bets == {}  # what is only hoped for does not show
         proxy.cut()
         receipt = await betting

@@ -18,7 +18,7 @@ STOP_TIMEOUT_S: Final = 20
 HOUSE_KEY: Final = bytes(range(32)).hex()
 """By which every test house that has several nodes seals its secrets."""
 FAST: Final[Mapping[str, int | str]] = {
-    "betting-ms": 600,
+    "betting-ms": 900,
     "card-ms": 20,
     "result-ms": 100,
     "grace-ms": 3_000,

@@ -89,9 +89,9 @@ async def play(visitor: Visitor, rounds: int) -> tuple[Weight, Weight]:
                 await page.keyboard.press("Escape")
                 await page.locator("dialog").wait_for(state="detached")
             await page.evaluate("location.hash = '#/'")
-            await page.wait_for_selector(".lobby-table")
+            await page.locator(".lobby-table").first.wait_for()  # a handle would keep the view alive
             await page.evaluate(f"location.hash = '#/table/{TABLE}'")
-            await page.wait_for_selector(".table[data-phase]")
+            await page.locator(".table[data-phase]").wait_for()
         if number == first + WARM_ROUNDS:
             warm = await weigh(cdp)
     assert warm is not None, "there are more rounds than warm ones"

@@ -109,7 +109,7 @@ class Hub:
         except BaseException:
             if followed_before:  # it goes on following, and gets what was held for it in a snapshot
                 feed.unhold(listener)
-                feed.behind[listener] = "recovered"
+                feed.set_behind(listener, "recovered")
             else:
                 feed.remove(listener)
             raise

@@ -5,6 +5,7 @@ take stays in its own transport, and past its budget the outlet says so and the 
 """
 
 import asyncio
+import os
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,8 @@ from client_sdk.protocol.errors import CloseCode
 
 DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
+_OPEN: Final = State.OPEN
+_write: Final = os.write
 
 
 def framed(codec: Codec, message: msgspec.Struct | dict[str, Any]) -> bytes:
@@ -36,9 +39,12 @@ class Outlet:
     """One socket's way out."""
 
     def __init__(self, websocket: ServerConnection, codec: Codec, bytes_max: int) -> None:
-        self._websocket = websocket
+        self._protocol = websocket.protocol
+        self._transport = websocket.transport
         self._bytes_max = bytes_max
         self._is_closing = False
+        self._waiting_bytes = self._transport.get_write_buffer_size
+        self._fd = _plain_socket(self._transport)
         self.codec = codec
 
     def send(self, message: msgspec.Struct | dict[str, Any]) -> None:
@@ -47,14 +53,38 @@ class Outlet:
 
     def write(self, frame: bytes) -> None:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
-        if self._websocket.state is State.OPEN and not self._is_closing:
-            self._websocket.transport.write(frame)
+        if self._is_open:
+            self._put(frame)
+
+    def offer(self, frame: bytes) -> bool:
+        """Do the same, unless the peer is behind by more than it may be: then False, and nothing is written."""
+        if self._is_closing or self._protocol.state is not _OPEN:  # never past it: the system gives numbers out again
+            return True
+        if self._waiting_bytes() > self._bytes_max:
+            return False
+        self._put(frame)
+        return True
+
+    def _put(self, frame: bytes) -> None:
+        """Give bytes to the system, past the transport where nothing waits in it: that is half of a write's cost.
+
+        What the system does not take, and whatever goes wrong, is the transport's business.
+        """
+        if self._fd < 0 or self._waiting_bytes():
+            self._transport.write(frame)
+            return
+        try:
+            taken = _write(self._fd, frame)
+        except OSError:  # full or broken: the transport meets the same, and knows what to do
+            taken = 0
+        if taken < len(frame):
+            self._transport.write(frame[taken:])
 
     def close_soon(self, code: CloseCode) -> None:
         """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time."""
         self.write(WireFrame(Opcode.CLOSE, Close(code, code.text).serialize()).serialize(mask=False, extensions=[]))
         self._is_closing = True  # nothing may follow a close frame
-        asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._websocket.transport.abort)
+        asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._transport.abort)
 
     async def until_taken(self) -> None:
         """Wait while the peer is too far behind; at once where it is not."""
@@ -69,9 +99,19 @@ class Outlet:
     @property
     def waiting_bytes(self) -> int:
         """How much the peer has not taken yet."""
-        return self._websocket.transport.get_write_buffer_size()
+        return self._waiting_bytes()
 
     @property
     def is_full(self) -> bool:
         """Whether the peer is behind by more than it may be; a socket that is closing is not."""
-        return self._websocket.state is State.OPEN and self.waiting_bytes > self._bytes_max
+        return self._protocol.state is _OPEN and self.waiting_bytes > self._bytes_max
+
+    @property
+    def _is_open(self) -> bool:
+        return not self._is_closing and self._protocol.state is _OPEN
+
+
+def _plain_socket(transport: asyncio.Transport) -> int:
+    """Give the number of a socket on which bytes go out as they are; -1 where something (TLS) lies between."""
+    sock = transport.get_extra_info("socket")
+    return -1 if sock is None or transport.get_extra_info("sslcontext") is not None else int(sock.fileno())

@@ -79,6 +79,8 @@ from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
 log = logging.getLogger(__name__)
 
 SERVER: Final = f"punto/{version('punto')}"
+NO_PONG: Final = 1011
+"""RFC 6455's close code for what stands in the server's way; libraries end a silent line with it."""
 BAD_MESSAGES_MAX: Final = 8
 BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
@@ -174,6 +176,13 @@ class Connection:
         """End the socket of a peer that does not read: it is told why, if it reads again in time."""
         self._close_soon(CloseCode.SLOW_READER)
 
+    def end_silent(self) -> None:
+        """End the socket of a peer that has answered no ping."""
+        if not self.outlet.is_closing:
+            log.info("line_silent", extra={"patron": self.patron, "connection": self.id})
+            self._is_ended = True
+            self.outlet.close_soon(NO_PONG, "no pong came in time")
+
     def end_revoked(self) -> None:
         """End the socket of somebody whose token was revoked."""
         log.info("token_revoked", extra={"patron": self.patron, "connection": self.id})
@@ -181,7 +190,7 @@ class Connection:
 
     def _close_soon(self, code: CloseCode) -> None:
         self._is_ended = True
-        self.outlet.close_soon(code)
+        self.outlet.close_soon(code, code.text)
 
     def end(self) -> None:
         """Take no more requests: the node leaves. The gateway closes the socket."""

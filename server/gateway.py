@@ -32,6 +32,7 @@ from server.connection import Connection, House
 from server.doors import Doors
 from server.feed import Listener
 from server.hub import DRAIN_MS_MAX
+from server.keepalive import keep_alive
 from server.page import Page
 
 log = logging.getLogger(__name__)
@@ -78,6 +79,9 @@ class Socket(ServerConnection):
 
     doors: Doors
     address = ""
+    connection: Connection | None = None
+    has_spoken = True
+    pinged_at_s = 0.0
     _is_turned_away = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -88,7 +92,23 @@ class Socket(ServerConnection):
             self._is_turned_away = True
             self.abort()
             return
+        self.pinged_at_s = monotonic()
         super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Note that the peer lives, whatever it says."""
+        self.has_spoken = True
+        super().data_received(data)
+
+    def probe(self, frame: bytes) -> None:
+        """Ask the peer whether it lives."""
+        if self.connection is not None:
+            self.connection.outlet.write(frame)
+
+    def end_silent(self) -> None:
+        """End a line on which nothing comes any more."""
+        if self.connection is not None:
+            self.connection.end_silent()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
@@ -139,8 +159,7 @@ class Gateway:
             # Our own limit (`outlet.py`) comes first; at the library's a ping or a close frame would wait for ever.
             write_limit=2 * limits.outbox_bytes_max,
             open_timeout=limits.handshake_ms / 1000,
-            ping_interval=PING_INTERVAL_S,
-            ping_timeout=PING_TIMEOUT_S,
+            ping_interval=None,  # `keepalive.py` does that
             close_timeout=CLOSE_TIMEOUT_S,
             server_header="punto",
             backlog=ACCEPTS_AT_ONCE,
@@ -191,12 +210,24 @@ class Gateway:
             log.info("slow_reader_closed", extra={"patron": listener.patron, "connection": listener.id})
             connection.cut()
 
+    async def keep_alive(self) -> None:
+        """Ping every connection, and end those that are silent, until cancelled."""
+        await keep_alive(
+            lambda: [socket for socket in self._sockets if socket.connection is not None],
+            PING_INTERVAL_S,
+            PING_TIMEOUT_S,
+        )
+
     async def tend(self) -> None:
         """Cut, until cancelled, who does not take what waits for it: for too long, or while all together have too
         much."""
         while True:
             await asyncio.sleep(TEND_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
-            waiting = {c: c.outlet.waiting_bytes for c in self._connections.values() if not c.outlet.is_closing}
+            waiting = {
+                c: waiting_bytes
+                for c in self._connections.values()
+                if (waiting_bytes := c.outlet.waiting_bytes) and not c.outlet.is_closing
+            }
             full = {c for c in waiting if c.outlet.is_full}
             now_s = monotonic()
             self._full_since_s = {c.id: self._full_since_s.get(c.id, now_s) for c in full}
@@ -221,9 +252,11 @@ class Gateway:
         connection = self._connections[connection_id] = Connection(
             websocket, codec, self._house, connection_id, websocket.address
         )
+        websocket.connection = connection
         try:
             await connection.run()
         finally:
+            websocket.connection = None
             del self._connections[connection_id]
             doors.leave(websocket.address, connection.counted_patron)
 

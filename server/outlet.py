@@ -15,7 +15,6 @@ from websockets.frames import Frame as WireFrame
 from websockets.protocol import State
 
 from client_sdk.protocol.codec import Codec
-from client_sdk.protocol.errors import CloseCode
 
 DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
@@ -80,9 +79,9 @@ class Outlet:
         if taken < len(frame):
             self._transport.write(frame[taken:])
 
-    def close_soon(self, code: CloseCode) -> None:
+    def close_soon(self, code: int, text: str) -> None:
         """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time."""
-        self.write(WireFrame(Opcode.CLOSE, Close(code, code.text).serialize()).serialize(mask=False, extensions=[]))
+        self.write(WireFrame(Opcode.CLOSE, Close(code, text).serialize()).serialize(mask=False, extensions=[]))
         self._is_closing = True  # nothing may follow a close frame
         asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._transport.abort)
 

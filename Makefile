@@ -20,7 +20,7 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test long attacks chaos stats pictures soak bots clean FORCE
+.PHONY: help install run test long attacks chaos stats bench pictures soak bots clean FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
@@ -52,6 +52,9 @@ stats: $(STAMP) ## a million shuffles and rounds of each deck count against the 
 
 attacks: $(STAMP) ## attacks a node in every way and measures what honest seats feel of it (ARGS="--attack NAME", "--list")
 	@exec .venv/bin/python -m tests.attacks $(ARGS)
+
+bench: $(STAMP) ## what it costs and how fast it is, beside floors of the same run (ARGS="--quick", "--only acts"); bench.json
+	@exec .venv/bin/python -m tests.bench $(ARGS)
 
 pictures: $(STAMP) ## takes the pictures of the page for README.md
 	@exec .venv/bin/python -m tests.browser.screenshots

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 
 from server.cashier import Cashier
-from server.store.driver import Driver
+from server.store.driver import Driver, Script
 from server.store.ledgers import Ledgers
 from server.store.tables import ActLine, Tables
 from server.store.wallets import Wallets
@@ -40,6 +40,7 @@ STAKE: Final = 100
 ROUND_S: Final = 60.0
 SLOW_US: Final = 500
 """The store's own log keeps every command that took longer."""
+_SETTLE: Final = Script("settle", "_table").sha.encode()
 
 
 class Window(NamedTuple):
@@ -153,6 +154,11 @@ def _figures(
         return any(window.decided_ms <= at_ms <= window.copied_ms + 100 for window in windows)
 
     scripts = used.get("cmdstat_evalsha", {})
+    settles = [(each["start_time"], each["duration"] / 1000) for each in slow if _SETTLE in each["command"]]
+    of_windows = [
+        [used_ms for at_s, used_ms in settles if window.decided_ms // 1000 <= at_s <= window.settled_ms / 1000]
+        for window in windows
+    ]
     return {
         "patrons": patrons,
         "bets_each": bets_each,
@@ -160,6 +166,8 @@ def _figures(
         "settle": _spread(window.settled_ms - window.decided_ms for window in windows),
         "copy": _spread(window.copied_ms - window.settled_ms for window in windows),
         "store_scripts_ms": round(scripts.get("usec", 0) / 1000),
+        "store_settle_ms": [sum(each) for each in of_windows],
+        "store_settle_max_ms": [max(each, default=0.0) for each in of_windows],
         "store_largest_ms": max((round(entry["duration"] / 1000, 1) for entry in slow), default=0.0),
         "other_tables_late": _spread(late_ms for at_ms, late_ms in late if within(at_ms)),
         "floor_late": _spread(late_ms for at_ms, late_ms in late if not within(at_ms)),

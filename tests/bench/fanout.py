@@ -1,0 +1,73 @@
+"""What one event costs the node for each seat that it reaches, beside a bare `send()` loop and the library's broadcast.
+
+Seats sit at one table and take every event of real rounds; all of the node's processor time while rounds are played
+counts. The floors send as many events of the same mean size, at the same pace, to as many connections, in turns with
+the rounds.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.bench.house import BUY_IN, SEATS_MAX, TABLE, BenchHouse, house
+from tests.bench.process import CrowdProcess, crowd, floor, send_loop, sockets
+
+PACE: Final = {500: 20, 1_000: 20, 5_000: 60, 10_000: 120}
+"""From one card to the next, ms, for so many seats: the node is busy for about a third of the time."""
+
+
+class Round(NamedTuple):
+    """One turn of each: microseconds of processor time for each event and connection."""
+
+    punto: float
+    send: float
+    broadcast: float
+
+
+async def measure(seats: int, turns: int, rounds: int, pace_ms: int) -> list[Round]:
+    """Seat so many and measure so many turns of so many rounds, at so many ms from card to card."""
+    with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
+        async with (
+            crowd() as lines,
+            house(card_ms=pace_ms, betting_ms=max(300, 3 * pace_ms), result_ms=pace_ms) as table,
+        ):
+            with floor(*send_loop(Path(directory), seats)) as bare, floor(*sockets()) as library:
+                await table.pause()  # rounds in which nobody bets would free the seats in the end
+                await _come(lines, table.node.port, seats)
+                await lines.call("open", group="bare", kind="plain", port=bare.port, count=seats)
+                await lines.call("open", group="library", kind="socket", port=library.port, count=seats)
+                found = []
+                for turn in range(turns):
+                    punto, events, size = await _play(table, lines, seats, rounds)
+                    send = await bare.send(events, size, pace_ms * 1000) / events / seats
+                    broadcast = await library.send(events, size - 4, pace_ms * 1000) / events / seats
+                    found.append(Round(punto, send, broadcast))
+                    print(
+                        f"    fan-out to {seats}, turn {turn + 1}: {punto:.2f} us an event (send() {send:.2f}, "
+                        f"broadcast {broadcast:.2f}; {events} events of {size} bytes)",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+                return found
+
+
+async def _come(lines: CrowdProcess, port: int, count: int) -> None:
+    """Fill the table; who finds no seat any more looks on, and gets the same events."""
+    seats = min(count, SEATS_MAX)
+    await lines.call("open", group="punto", kind="seat", port=port, count=seats, tables=(TABLE,), buy_in=BUY_IN)
+    if count > seats:
+        await lines.call("open", group="punto", kind="watch", port=port, count=count - seats, tables=(TABLE,))
+
+
+async def _play(table: BenchHouse, lines: CrowdProcess, seats: int, rounds: int) -> tuple[float, int, int]:
+    """Play rounds; returns microseconds for each event and seat, the count of events, their mean size in bytes."""
+    await table.resume()
+    await lines.call("until_phase", group="punto", table=TABLE, kind="betting_opened")
+    await lines.call("count", group="punto")
+    before_us = table.cpu_us()
+    await lines.call("until_phase", group="punto", table=TABLE, kind="round_settled", times=rounds, timeout_s=280)
+    used_us, told = table.cpu_us() - before_us, await lines.call("count", group="punto")
+    await table.pause()
+    assert told["lost"] == 0, f"{told['lost']} seats were dropped: {told['closed']}"
+    return used_us / told["frames"], round(told["frames"] / seats), round(told["bytes"] / told["frames"])

@@ -1,0 +1,78 @@
+"""The real service for a measurement: a node of its own on the bundled store, and the operator's hand on its tables."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from server.store.driver import Driver
+from server.store.operating import Operating
+from server.store.tables import Tables
+from tests.bench.process import cpu_us
+from tests.support.node_process import NodeProcess
+
+TABLE: Final = "punto-banco-1"
+BUY_IN: Final = 100_000
+CHANGE_S_MAX: Final = 60.0
+SEATS_MAX: Final = 5_000
+FLAGS: Final[dict[str, int | str]] = {
+    "betting-ms": 300,
+    "card-ms": 20,
+    "result-ms": 50,
+    "grace-ms": 600_000,
+    "seats-max": SEATS_MAX,
+    "maximum": 10_000,
+    "tie-maximum": 10_000,
+    "table-maximum": 0,
+    "connections-max": 15_000,
+    "log-level": "warning",
+}
+
+
+class BenchHouse:
+    """A node that runs, and the way to its store."""
+
+    def __init__(self, node: NodeProcess, driver: Driver) -> None:
+        self.node = node
+        self.driver = driver
+        self.tables = Tables(driver)
+        self._operating = Operating(driver)
+        self.store_pid = node.children()[0]
+
+    def cpu_us(self) -> float:
+        """What the node has used."""
+        return cpu_us(self.node.pid)
+
+    def store_cpu_us(self) -> float:
+        """What the store has used."""
+        return cpu_us(self.store_pid)
+
+    async def pause(self, table: str = TABLE) -> None:
+        """Let no round begin after this one, and wait until it is over."""
+        await self._operating.operate(table, "bench", "pause", mode="paused")
+        async with asyncio.timeout(CHANGE_S_MAX):
+            while (await self.tables.view(table, None, 0)).view.phase != "paused":
+                await asyncio.sleep(0.05)
+
+    async def resume(self, table: str = TABLE) -> None:
+        """Let rounds begin again."""
+        await self._operating.operate(table, "bench", "resume", mode="open")
+
+
+@asynccontextmanager
+async def house(module: str = "server.cli", **flags: int | str) -> AsyncIterator[BenchHouse]:
+    """A house for the length of a block; flags by name with underscores, over `FLAGS`."""
+    given = {name.replace("_", "-"): value for name, value in flags.items()}
+    with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
+        node = NodeProcess(Path(directory) / "data", flags={**FLAGS, **given}, module=module)
+        await asyncio.to_thread(node.start)
+        try:
+            async with Driver(f"unix://{node.data / 'valkey.sock'}") as driver:
+                yield BenchHouse(node, driver)
+        finally:
+            await asyncio.to_thread(node.stop)
+            if os.environ.get("PUNTO_BENCH_VERBOSE"):
+                print("".join(node.output))

@@ -5,7 +5,6 @@ verify` does, once the secret is out. Read next: `client_sdk.game.replay`.
 """
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -43,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
     Raises BadArgument for what was asked wrongly.
     """
+    import asyncio  # like the client itself not needed for a file, and slow to load
+
     from client_sdk.exceptions import PuntoError
 
     if (args.file is None) == (args.url is None) or (args.url is None) != (args.table is None):

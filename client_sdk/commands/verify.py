@@ -6,7 +6,6 @@ published before the cards has to be compared by somebody who saw it then, so it
 """
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -63,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _ask(args: argparse.Namespace) -> RevealedShoe:
     """Have the house tell the shoe. Raises PuntoError."""
-    from client_sdk.client import connect  # not needed for a file, and slow to load
+    import asyncio  # not needed for a file, and slow to load
+
+    from client_sdk.client import connect
 
     shoe = None if args.shoe is None else positive_integer(args.shoe, "the shoe's number", SHOE_NUMBER_MAX)
     name = None if args.token else "verify"

@@ -66,7 +66,7 @@ def stacked_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("stacked")
     file = home / "lines.txt"
     file.write_text("# forced hands\n\n" + "".join(f"{line.cards}\n" for line in LINES))
-    flags = {"betting_ms": 400, "card_ms": 0, "result_ms": 0, "play_money": 10 * BUY_IN}
+    flags = {"betting_ms": 1_500, "card_ms": 0, "result_ms": 0, "play_money": 10 * BUY_IN}
     with running_node(home / "data", stacked_shoe=str(file), **flags) as node:
         yield node.url
 

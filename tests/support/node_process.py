@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Final, Self
 
-START_TIMEOUT_S: Final = 20
+START_TIMEOUT_S: Final = 50
 STOP_TIMEOUT_S: Final = 20
 HOUSE_KEY: Final = bytes(range(32)).hex()
 """By which every test house that has several nodes seals its secrets."""

@@ -229,7 +229,7 @@ FIT: dict[Step, dict[str, Any]] = {
     Step.FALL_IDLE: {"is_settled": True},
     Step.PAUSE: {"is_settled": True},
     Step.RESUME: {"is_settled": True},
-    Step.CLOSE: {"is_settled": True, "shoe_secret": None},
+    Step.CLOSE: {"is_settled": True, "shoe_sealed": None},
 }
 
 

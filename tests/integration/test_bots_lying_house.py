@@ -69,7 +69,7 @@ def a_unit_too_much(message: dict[str, Any]) -> None:
 
 
 def a_stack_off_by_one(message: dict[str, Any]) -> None:
-    if "accepted_at_ms" in message:
+    if "accepted_at_ms" in message and "stack" in message:  # a receipt, and not the answer to a cut
         message["stack"] -= 1
 
 

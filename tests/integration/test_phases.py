@@ -42,8 +42,9 @@ async def test_bets_around_the_close_count_or_are_refused(arrive, node_url: str)
     stacks = [(await client.join(table, 100_000))["you"]["stack"] for client in clients]
     number = await clients[-1].betting(table)
     now_ms, asked_s = (await clients[-1].call("ping", table=table))["at_ms"], time.monotonic()
-    (opened,) = clients[-1].seen("betting_opened", table=table, round=number)
-    closes_at_s = asked_s + (opened["closes_at_ms"] - now_ms) / 1000
+    betting = (await clients[-1].call("watch", table=table))["snapshot"]
+    assert betting["round"] == number
+    closes_at_s = asked_s + (betting["closes_at_ms"] - now_ms) / 1000
 
     async def hammer(client: RawClient, phase_s: float) -> list[tuple[bool, Any]]:
         sent: list[tuple[bool, Any]] = []

@@ -1,8 +1,8 @@
 """The command `punto`: finds the command, runs it, and turns what went wrong into one line and an exit code.
 
-Exit codes: 0 done, 1 a check failed or the output could not be written, 2 asked wrongly, 130 and 141 ended by Ctrl-C or
-by a reader that went away (silently, as 128 and the signal's number). It must never hold what a command does; those are
-the modules of `client_sdk.commands`. Read next: `client_sdk.commands.deal`.
+Exit codes: 0 done, 1 a check failed, a house did not answer or the output could not be written, 2 asked wrongly, 130
+and 141 ended by Ctrl-C or by a reader that went away (silently, as 128 and the signal's number). It must never hold
+what a command does; those are the modules of `client_sdk.commands`. Read next: `client_sdk.commands.deal`.
 """
 
 import argparse
@@ -14,10 +14,11 @@ from typing import Any, Final, NoReturn, Protocol
 from client_sdk.bots import command as bots
 from client_sdk.commands import deal, odds, replay, roads, shoe, simulate, verify
 from client_sdk.commands.arguments import BadArgument, Subparsers
+from client_sdk.commands.house import NotAnswered
 from client_sdk.game.errors import GameError
 
 _DONE: Final = 0
-_NOT_WRITTEN: Final = 1
+_NOT_DONE: Final = 1
 _ASKED_WRONGLY: Final = 2
 _INTERRUPTED: Final = 130
 _READER_GONE: Final = 141
@@ -66,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(end="", flush=True)  # so that a reader who went away is noticed here, not while the process ends
     except (BadArgument, GameError) as error:
         return _complain(str(error), _ASKED_WRONGLY)
+    except NotAnswered as error:
+        return _complain(str(error), _NOT_DONE)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -73,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _READER_GONE
     except OSError as error:
         _abandon_output()
-        return _complain(str(error), _NOT_WRITTEN)
+        return _complain(str(error), _NOT_DONE)
     return code
 
 

@@ -5,13 +5,13 @@ It reads the whole store and plays whole ledgers, which is too much work to do b
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable
 from time import monotonic, time
 
 from server import metrics
 from server.admin import State
 from server.audit import Audit
+from server.jitter import spread_s
 from server.store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class AuditWatch:
         """Audit, wait, audit."""
         while True:
             await self.look()
-            await asyncio.sleep(self._every_s * random.uniform(0.9, 1.0))  # noqa: S311 - jitter
+            await asyncio.sleep(spread_s(900 * self._every_s, 1_000 * self._every_s))
 
     async def look(self) -> None:
         """Audit once and tell what was found."""

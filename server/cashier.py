@@ -70,8 +70,7 @@ class Cashier:
             except Refused as refused:
                 if refused.code != "OPEN":
                     raise
-                n, amount = refused.details
-                await self._carry_in(table, sitter, _number(n), _number(amount))
+                await self._carry_in(table, sitter, refused.number(0), refused.number(1))
         raise Refused("BUSY")
 
     async def _sit_without_chips(self, table: str, sitter: Sitter, take_back: bool) -> Seated:
@@ -168,8 +167,3 @@ class Cashier:
         if wallet is None:
             raise Refused("UNKNOWN_PATRON")
         return wallet.balance
-
-
-def _number(value: object) -> int:
-    assert isinstance(value, int), "the script answers with numbers"
-    return value

@@ -31,16 +31,12 @@ from client_sdk.protocol.messages import (
     Leave,
     Left,
     Limits,
-    LimitsNow,
-    LimitValues,
     ListCuts,
     ListTables,
     PatronCut,
     Ping,
-    Place,
     Pong,
     RecallShoe,
-    Receipt,
     Refresh,
     Refreshed,
     Reply,
@@ -51,10 +47,7 @@ from client_sdk.protocol.messages import (
     Statement,
     StatementPage,
     TablesPage,
-    TableSummary,
-    TableView,
     TokenExpiring,
-    Undo,
     Unwatch,
     Watch,
     Watching,
@@ -71,10 +64,11 @@ from server.metrics import count_answer
 from server.outlet import Outlet
 from server.patron_limits import PatronLimits
 from server.reminders import Reminders
+from server.replies import error_of, error_reply, limits_now, line_of, receipt_or_error, summary
 from server.statements import Statements
 from server.store import limits as book
-from server.store.errors import Refused, StoreAway, StoreError, StoreRefused, Unconfirmed
-from server.store.tables import TABLES_PAGE_MAX, ActAnswer, ActLine, Tables
+from server.store.errors import Refused, StoreError
+from server.store.tables import TABLES_PAGE_MAX, ActAnswer, Tables
 
 log = logging.getLogger(__name__)
 
@@ -220,7 +214,7 @@ class Connection:
         except IdentityRefused as refused:
             await self._refuse_identity(request, refused.code)
         except (Refused, StoreError) as error:
-            self._reply(request, _error_of(request.request_id, error))
+            self._reply(request, error_of(request.request_id, error))
         except Exception:
             log.exception("request_failed", extra={"patron": self.patron, "type": type(request).__name__})
             self._reply(request, error_reply(request.request_id, ErrorCode.INTERNAL))
@@ -361,7 +355,7 @@ class Connection:
         rows = await asyncio.gather(*(self._house.tables.view(table, None, 0) for table in ids[:TABLES_PAGE_MAX]))
         return TablesPage(
             request_id=request.request_id,
-            tables=[_summary(row.view) for row in rows],
+            tables=[summary(row.view) for row in rows],
             more=len(ids) > TABLES_PAGE_MAX,
         )
 
@@ -483,7 +477,7 @@ class Connection:
             now = await self._house.limits.set(self.patron, "own", wanted)
             if request.reminder_ms is not None:
                 self._house.reminders.set(self, now.reminder_ms)
-        return _limits_now(request.request_id, now)
+        return limits_now(request.request_id, now)
 
     async def _ping(self, request: Ping) -> Reply:
         if request.table is not None:
@@ -508,11 +502,8 @@ class Connection:
         if act.table not in self._followed:
             self._reply(act, error_reply(act.request_id, ErrorCode.NOT_WATCHING))
             return
-        line = ActLine(
-            self.patron, self.id, act.request_id, act.round, type(act).__name__.lower(), _spot_of(act), _chip_of(act)
-        )
         try:
-            future = self._house.batcher(act.table).submit(line)
+            future = self._house.batcher(act.table).submit(line_of(act, self.patron, self.id))
         except Busy:
             self._reply(act, error_reply(act.request_id, ErrorCode.BUSY))
             return
@@ -524,103 +515,11 @@ class Connection:
             self._acts.discard(future)
             error = future.exception()
             if error is None:
-                self._reply(act, _receipt_or_error(act, future.result()))
+                self._reply(act, receipt_or_error(act, future.result()))
             elif isinstance(error, StoreError):
-                self._reply(act, _error_of(act.request_id, error))
+                self._reply(act, error_of(act.request_id, error))
             else:
                 log.error("act_failed", exc_info=error, extra={"patron": self.patron, "table": act.table})
                 self._reply(act, error_reply(act.request_id, ErrorCode.INTERNAL))
 
         return write
-
-
-def error_reply(request_id: str | None, code: ErrorCode, field: str | None = None) -> Error:
-    """Make a numbered refusal."""
-    return Error(
-        request_id=request_id, code=code, name=code.name, message=code.text, retry=code.is_retryable, field=field
-    )
-
-
-def _limits_now(request_id: str, now: book.Limits) -> LimitsNow:
-    is_excluded, is_in_session = now.now_ms < now.excluded_until_ms, now.now_ms < now.session_until_ms < book.WITHOUT
-    return LimitsNow(
-        request_id=request_id,
-        own=_limit_values(now.own),
-        house=_limit_values(now.house),
-        next=_limit_values(now.next) if now.next is not None else None,
-        next_at_ms=now.next_at_ms,
-        reminder_ms=now.reminder_ms or None,
-        excluded_until_ms=now.excluded_until_ms if is_excluded else None,
-        session_at_ms=now.session_at_ms if is_in_session else None,
-        session_until_ms=now.session_until_ms if is_in_session else None,
-        staked=now.staked,
-        lost=now.lost,
-        day_ends_at_ms=now.day_ends_at_ms,
-        at_ms=now.now_ms,
-    )
-
-
-def _limit_values(values: book.Values) -> LimitValues:
-    return LimitValues(stake_per_day=values.stake, loss_per_day=values.loss, session_ms=values.session_ms)
-
-
-def _error_of(request_id: str, error: Exception) -> Error:
-    """Say in the wire's numbers what the store refused; without an answer from it the request may be sent again."""
-    match error:
-        case Refused() if error.code in ErrorCode.__members__:
-            return error_reply(request_id, ErrorCode[error.code])
-        case Refused(code="UNKNOWN_PATRON"):  # the store came back without this patron
-            return error_reply(request_id, ErrorCode.TOKEN_REFUSED)
-        case Unconfirmed():
-            return error_reply(request_id, ErrorCode.UNCONFIRMED)
-        case StoreAway() | StoreRefused():
-            log.warning("store_error", extra={"reason": f"{type(error).__name__} {error}"})
-            return error_reply(request_id, ErrorCode.STORE_AWAY)
-        case _:
-            log.error("request_refused_unexpectedly", extra={"reason": f"{type(error).__name__} {error}"})
-            return error_reply(request_id, ErrorCode.INTERNAL)
-
-
-def _receipt_or_error(act: Act, answer: ActAnswer) -> Receipt | Error:
-    if answer.code == "ok":
-        return Receipt(
-            request_id=act.request_id,
-            table=act.table,
-            round=act.round,
-            accepted_at_ms=answer.at_ms,
-            stack=answer.stack,
-            bets=answer.bets,
-            ready=answer.ready,
-        )
-    code = ErrorCode[answer.code]
-    is_late = code in (ErrorCode.BETTING_CLOSED, ErrorCode.ROUND_OVER)
-    return Error(
-        request_id=act.request_id,
-        code=code,
-        name=code.name,
-        message=code.text,
-        arrived_at_ms=answer.at_ms if is_late else None,
-        closed_at_ms=answer.closed_at_ms if is_late and answer.closed_at_ms else None,
-    )
-
-
-def _spot_of(act: Act) -> str:
-    spot = act.spot if isinstance(act, Place | Undo) else None
-    return spot.value if spot is not None else ""
-
-
-def _chip_of(act: Act) -> int | str:
-    return act.chip if isinstance(act, Place) else ""
-
-
-def _summary(view: TableView) -> TableSummary:
-    return TableSummary(
-        table=view.table,
-        rules=view.rules,
-        phase=view.phase,
-        round=view.round,
-        closes_at_ms=view.closes_at_ms,
-        seated=view.crowd.seated,
-        big_road=view.roads.big_road,
-        statistics=view.roads.statistics,
-    )

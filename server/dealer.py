@@ -7,7 +7,6 @@ believes, claims again and goes on from what the store holds: with the same card
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -16,23 +15,25 @@ from msgspec.structs import replace
 
 from client_sdk.game.proofs import cuts_digest
 from client_sdk.game.seals import Seal
-from client_sdk.protocol.messages import Crowd, SeatFreed, SeatWarned, TableRules
+from client_sdk.protocol.messages import Crowd, TableRules
 from server import metrics
 from server.cashier import Cashier
 from server.clock import StoreClock
+from server.departures import see_off
 from server.hub import Hub
+from server.jitter import spread_s
 from server.keyring import SealKeyMissing
 from server.projector import Projector
 from server.running import running
 from server.sealing import Sealer
 from server.settling import settle_bets
 from server.shoes import ShoeBroken, Shoes
-from server.store import bus
+from server.store import bus, operating
 from server.store.driver import Driver
 from server.store.errors import Fenced, OutOfStep, Refused, StoreError
 from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
-from server.store.operating import CLOSED, DRAINING, PAUSED, Operating, Wishes
+from server.store.operating import Operating, Wishes
 from server.store.records import pack
 from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.sweeping import sweep_for_ever
@@ -50,9 +51,6 @@ NEW_SEAT_MS: Final = 2_000
 """Betting does not close early so soon after somebody sat down."""
 CLAIM_MS: Final = (60, 140)
 RETRY_MS: Final = (100, 400)
-DEPARTURES_MAX: Final = 100
-IDLE_ROUNDS: Final = 60
-"""A seat without a bet for so many rounds is freed, one round after a warning."""
 OUTAGE_MS_MIN: Final = 500
 """A store that was away for less did not take anybody's betting time."""
 LOSS_REPORT_MS: Final = 500
@@ -159,7 +157,7 @@ class Dealer:
                 else:
                     return
                 self._forget()
-                await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
+                await asyncio.sleep(spread_s(*RETRY_MS))
         finally:
             self._at.hub.unfollow(self.table)
             await self._release()
@@ -214,7 +212,7 @@ class Dealer:
             except Refused as refused:
                 if refused.code != "OWNED":
                     raise
-                await self._sleep(random.uniform(*CLAIM_MS))  # noqa: S311 - jitter
+                await self._sleep(1_000 * spread_s(*CLAIM_MS))
                 continue
             self._clock.hear(self._now.now_ms)
             self._told_pause = ""
@@ -386,11 +384,11 @@ class Dealer:
         """Say whether a table without a next step stays as it is until something happens."""
         match self._now.state.phase:
             case Phase.PAUSED:
-                return self._wishes.mode == PAUSED
+                return self._wishes.mode == operating.PAUSED
             case Phase.CLOSED:
-                return self._wishes.mode == CLOSED
+                return self._wishes.mode == operating.CLOSED
             case _:
-                return not pulse.seated and self._wishes.mode not in (PAUSED, DRAINING, CLOSED)
+                return not pulse.seated and self._wishes.mode == operating.OPEN
 
     async def _sleep(self, wait_ms: float) -> None:
         """Sleep, unless nudged."""
@@ -461,16 +459,17 @@ class Dealer:
 
     async def _between_rounds(self) -> None:
         """Let leavers go; then do what the operator wants, open the next round, or fall idle where nobody is left."""
-        await self._see_off()
+        at, rules = self._at, self._now.rules
+        await see_off(self.table, rules.grace_ms, at.tables, at.cashier, at.driver)
         is_seated, state, wishes = bool((await self._pulse()).seated), self._now.state, self._wishes
         match wishes.mode, state.phase:
-            case ("paused", Phase.PAUSED) | ("closed", Phase.CLOSED):
+            case (operating.PAUSED, Phase.PAUSED) | (operating.CLOSED, Phase.CLOSED):
                 pass
-            case "paused", Phase.IDLE | Phase.SETTLING:
+            case operating.PAUSED, Phase.IDLE | Phase.SETTLING:
                 await self._commit(machine.pause(state, self.table, wishes.reason))
-            case "closed", _ if is_seated:
-                await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter; the next ones are seen off
-            case ("closed", _) | ("draining", Phase.IDLE | Phase.SETTLING) if not is_seated:
+            case operating.CLOSED, _ if is_seated:
+                await asyncio.sleep(spread_s(*RETRY_MS))  # then the next ones are seen off
+            case (operating.CLOSED, _) | (operating.DRAINING, Phase.IDLE | Phase.SETTLING) if not is_seated:
                 await self._close_table()
             case _, Phase.PAUSED | Phase.CLOSED:
                 await self._commit(machine.resume(state, self.table))
@@ -489,7 +488,7 @@ class Dealer:
             await self._fall_idle()
         if self._now.state.has_shoe:
             state, rules = self._now.state, self._now.rules
-            await self._commit(machine.break_shoe(state, self.table, rules, CLOSED, self._secret))
+            await self._commit(machine.break_shoe(state, self.table, rules, operating.CLOSED, self._secret))
             self._shoe = None
         await self._commit(machine.close(self._now.state, self.table, self._wishes.reason))
         if self._now.state.phase is Phase.CLOSED:
@@ -499,7 +498,7 @@ class Dealer:
         """Open betting, by changed rules where they were changed, on a fresh shoe where none is open."""
         state, before = self._now.state, self._now.rules
         change, rules = Change(state, ()), self._rules_for(before, has_shoe=state.has_shoe)
-        if state.has_shoe and rules.stacked != self._wants_stacked(before):
+        if state.has_shoe and rules.stacked != self._rules_wanted(before).stacked:
             change = change.then(machine.break_shoe(state, self.table, before, "changed", self._secret))
             rules = self._rules_for(before, has_shoe=False)
         if rules != before:
@@ -521,9 +520,6 @@ class Dealer:
         self._clock.hear(now_ms)
         self._claimed = self._now._replace(state=change.state, rules=rules)
 
-    def _wants_stacked(self, before: TableRules) -> bool:
-        return self._rules_wanted(before).stacked
-
     def _rules_wanted(self, before: TableRules) -> TableRules:
         """The operator's for this table, else the house's, else those that it has."""
         return self._wishes.rules or self._wanted_rules or before
@@ -543,7 +539,7 @@ class Dealer:
         except Refused as refused:
             if refused.code != "TOO_EARLY":
                 raise
-            self._clock.hear(_number(refused.details[0]))
+            self._clock.hear(refused.number(0))
             return
         self._clock.hear(frozen.now_ms)
         cuts = None
@@ -579,28 +575,3 @@ class Dealer:
     async def _seal(self) -> Seal:
         """Seal what was entered into the ledger since it was sealed last."""
         return await self._sealer.seal(self._now.state.seal)
-
-    async def _see_off(self) -> None:
-        """Free the seats of those who left, are away for too long or never bet, and send their chips home."""
-        told: list[tuple[str, object]] = []
-        grace_ms = self._now.rules.grace_ms
-        for patron, reason in await self._tables.departures(self.table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
-            if reason == "warn":
-                told.append((patron, SeatWarned(table=self.table, rounds_left=1)))
-                continue
-            try:
-                wallet = await self._at.cashier.get_up(self.table, patron, reason=reason)
-            except Refused as refused:
-                log.warning("seat_not_freed", extra={"table": self.table, "patron": patron, "reason": refused.code})
-                continue
-            if wallet is None:  # came back in the meantime
-                continue
-            log.info("seat_freed", extra={"table": self.table, "patron": patron, "reason": reason})
-            told.append((patron, SeatFreed(table=self.table, reason=reason, wallet=wallet)))
-        if told:
-            await bus.publish(self._at.driver, self.table, "private", pack(told))
-
-
-def _number(value: object) -> int:
-    assert isinstance(value, int), "the script answers with numbers"
-    return value

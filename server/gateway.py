@@ -7,7 +7,6 @@ A socket gets in with one of our subprotocols; which one says how its messages a
 import asyncio
 import logging
 import os
-import random
 import socket
 import ssl
 import weakref
@@ -32,6 +31,7 @@ from server.connection import Connection, House
 from server.doors import Doors
 from server.feed import Listener
 from server.hub import DRAIN_MS_MAX
+from server.jitter import jittered_s
 from server.keepalive import keep_alive
 from server.page import Page
 
@@ -222,7 +222,7 @@ class Gateway:
         """Cut, until cancelled, who does not take what waits for it: for too long, or while all together have too
         much."""
         while True:
-            await asyncio.sleep(TEND_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            await asyncio.sleep(jittered_s(TEND_MS))
             waiting = {
                 c: waiting_bytes
                 for c in self._connections.values()

@@ -1,7 +1,6 @@
 """What a node is at the moment, read for its gauges once a second: what counts up is counted where it happens."""
 
 import asyncio
-import random
 from collections import Counter
 from typing import Final
 
@@ -9,6 +8,7 @@ from server import metrics
 from server.doors import Doors
 from server.gateway import Gateway
 from server.hub import Hub
+from server.jitter import jittered_s
 from server.roster import Roster
 from server.store.driver import Driver
 
@@ -30,7 +30,7 @@ class Gauges:
         """Look until cancelled."""
         while True:
             self.look()
-            await asyncio.sleep(LOOK_MS / 1000 * random.uniform(0.9, 1.1))  # noqa: S311 - jitter
+            await asyncio.sleep(jittered_s(LOOK_MS))
 
     def look(self) -> None:
         """Read everything once."""

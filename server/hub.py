@@ -7,7 +7,6 @@ anything about a game. One table's followers are `feed.py`; one socket is `conne
 
 import asyncio
 import logging
-import random
 import secrets
 from collections.abc import Callable
 from time import monotonic
@@ -18,6 +17,7 @@ import msgpack
 from client_sdk.protocol.messages import Results, SeatTakenOver, Snapshot
 from server import metrics
 from server.feed import Feed, Listener
+from server.jitter import jittered_s, spread_s
 from server.store import keys
 from server.store.bus import Envelope, Subscription
 from server.store.driver import Driver
@@ -206,7 +206,7 @@ class Hub:
 
     async def _resubscribe(self) -> None:
         while True:
-            await asyncio.sleep(random.uniform(0.05, 0.3))  # noqa: S311 - jitter
+            await asyncio.sleep(spread_s(50, 300))
             await self._subscription.close()
             self._subscription = Subscription(self._driver)
             try:
@@ -373,7 +373,7 @@ class Hub:
     async def _watch_silence(self) -> None:
         """Look into the stream of every table that has been silent; the fast road may have lost something."""
         while True:
-            await asyncio.sleep(SILENCE_MS / 1000 * random.uniform(0.4, 0.6))  # noqa: S311 - jitter
+            await asyncio.sleep(jittered_s(SILENCE_MS / 2))
             await self._close_empty_feeds()
             for feed in list(self._feeds.values()):
                 if monotonic() - feed.heard_at_s > SILENCE_MS / 1000:

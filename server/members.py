@@ -6,13 +6,13 @@ Spectators and operators have none. What a token must say is `tokens.py`'s.
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from client_sdk.protocol.errors import ErrorCode
 from server.auth import Identity, IdentityRefused, Role
 from server.clock import StoreClock
+from server.jitter import jittered_s
 from server.store.errors import Refused, StoreError
 from server.store.revocations import Revocations, Revoked
 from server.store.wallets import Wallet, Wallets
@@ -94,7 +94,7 @@ class TokenHolders:
     async def watch(self, connections: Callable[[], Iterable[Admitted]]) -> None:
         """Close, within a second or two, the connections whose token was revoked; until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            await asyncio.sleep(jittered_s(LOOK_MS))
             try:
                 entries = await self._revocations.since(self._clock.now_ms() - OVERLAP_MS)
             except StoreError as error:

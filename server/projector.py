@@ -7,11 +7,11 @@ next begins there, and what comes twice is dropped in the wallet's slot (`projec
 
 import asyncio
 import logging
-import random
 from itertools import islice
 from time import monotonic
 from typing import Final
 
+from server.jitter import spread_s
 from server.ledger.copies import Copy, copies_of
 from server.ledger.entries import BadEntry, Entry, unpack_entry
 from server.store.errors import Fenced, StoreError
@@ -64,7 +64,7 @@ class Projector:
             else:
                 await self._sealed.wait()
                 continue
-            await asyncio.sleep(random.uniform(*RETRY_MS) / 1000)  # noqa: S311 - jitter
+            await asyncio.sleep(spread_s(*RETRY_MS))
 
     async def project(self) -> None:
         """Copy everything that is sealed by now. Raises `StoreError`."""

@@ -7,7 +7,6 @@ When the set changes, a dealer whose table belongs elsewhere now hands it over b
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from time import monotonic
@@ -15,6 +14,7 @@ from typing import Final
 
 from client_sdk.protocol.messages import TableRules
 from server.dealer import Dealer
+from server.jitter import jittered_s
 from server.placement import tables_of
 from server.store.errors import StoreError
 from server.store.nodes import SILENT_MS, Beat, Nodes
@@ -112,7 +112,7 @@ class Roster:
     async def _beat_for_ever(self) -> None:
         while not self._is_leaving:
             with suppress(TimeoutError):
-                async with asyncio.timeout(BEAT_MS / 1000 * random.uniform(0.8, 1.2)):  # noqa: S311 - jitter
+                async with asyncio.timeout(jittered_s(BEAT_MS)):
                     await self._asked_to_look.wait()
             self._asked_to_look.clear()
             async with self._beating:
@@ -182,7 +182,7 @@ class Roster:
 
     async def _read_index_for_ever(self) -> None:
         while True:
-            await asyncio.sleep(INDEX_MS / 1000 * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+            await asyncio.sleep(jittered_s(INDEX_MS))
             try:
                 await self._look_into_index()
             except StoreError as error:

@@ -3,10 +3,10 @@ gone. Beside the dealer and never in its way; how a transfer is driven on is `ca
 
 import asyncio
 import logging
-import random
 from typing import Final
 
 from server.cashier import Cashier
+from server.jitter import spread_s
 from server.store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -24,4 +24,4 @@ async def sweep_for_ever(table: str, cashier: Cashier) -> None:
             log.warning("sweep_waits", extra={"table": table, "reason": f"{type(error).__name__} {error}"})
         except Exception:
             log.exception("sweep_failed", extra={"table": table})
-        await asyncio.sleep(random.uniform(*SWEEP_MS) / 1000)  # noqa: S311 - jitter
+        await asyncio.sleep(spread_s(*SWEEP_MS))

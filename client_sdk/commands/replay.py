@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from client_sdk.commands.arguments import BadArgument, Subparsers, positive_integer
 from client_sdk.commands.files import read_file_or_input
+from client_sdk.commands.house import add_house, ask_house, is_house_asked
 from client_sdk.game.cards import parse_card
 from client_sdk.game.replay import ReplayDiffers, replay_round
 
 if TYPE_CHECKING:  # the other commands of `punto` start without a client
+    from client_sdk.client import Client
     from client_sdk.protocol.messages import FinishedRound
 
 ROUNDS_MAX: Final = 10_000
@@ -29,30 +31,18 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="rounds as --json prints them, one a line; - reads them"
     )
-    parser.add_argument("--url", metavar="URL", help="ask the house there instead: ws://HOST:PORT or wss://HOST:PORT")
-    parser.add_argument("--table", metavar="ID", help="whose rounds to ask for")
-    parser.add_argument("--token", metavar="TOKEN", help="as whom to ask (default: a new guest)")
+    add_house(parser, "whose rounds to ask for")
     parser.add_argument("--round", metavar="N", help="which round (default: the newest)")
     parser.add_argument("--last", metavar="N", help="so many rounds, up to that one (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the records, one JSON object a line")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Deal them, the oldest first: 0 if all hold, 1 if one differs or the house could not be asked.
+    """Deal them, the oldest first: 0 if all hold, 1 if one differs.
 
-    Raises BadArgument for what was asked wrongly.
+    Raises BadArgument for what was asked wrongly; `NotAnswered`.
     """
-    import asyncio  # like the client itself not needed for a file, and slow to load
-
-    from client_sdk.exceptions import PuntoError
-
-    if (args.file is None) == (args.url is None) or (args.url is None) != (args.table is None):
-        raise BadArgument("name a FILE, or --url and --table")
-    try:
-        rounds = _read(args.file) if args.file is not None else asyncio.run(_ask(args))
-    except PuntoError as error:
-        print("punto:", " ".join(str(error).split()), file=sys.stderr)
-        return _SOME_DIFFER
+    rounds = _recall(args) if is_house_asked(args) else _read(args.file)
     holds = True
     for finished in rounds:
         try:
@@ -65,20 +55,21 @@ def run(args: argparse.Namespace) -> int:
     return _ALL_HOLD if holds else _SOME_DIFFER
 
 
-async def _ask(args: argparse.Namespace) -> "list[FinishedRound]":
-    """Read rounds over the wire. Raises PuntoError."""
-    from client_sdk.client import connect
-
+def _recall(args: argparse.Namespace) -> "list[FinishedRound]":
+    """Have the house tell the rounds, the oldest first. Raises BadArgument where it keeps none; `NotAnswered`."""
     last = positive_integer(args.last or "1", "the number of rounds", ROUNDS_MAX)
     newest = None if args.round is None else positive_integer(args.round, "the round", 2**53)
-    name = None if args.token else "replay"
-    async with connect(args.url, name=name, token=args.token) as client:
-        rounds: list[FinishedRound] = []
+
+    async def newest_rounds(house: "Client") -> "list[FinishedRound]":
+        found: list[FinishedRound] = []
         before = None if newest is None else newest + 1
-        async for finished in client.rounds(args.table, before_round=before, page_rounds=min(last, 50)):
-            rounds.append(finished)
-            if len(rounds) == last:
+        async for finished in house.rounds(args.table, before_round=before, page_rounds=min(last, 50)):
+            found.append(finished)
+            if len(found) == last:
                 break
+        return found
+
+    rounds = ask_house(args, "replay", newest_rounds)
     if not rounds or newest not in (None, rounds[0].round):
         raise BadArgument(f"{args.table} keeps no round {newest or ''}".rstrip())
     return rounds[::-1]

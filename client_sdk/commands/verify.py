@@ -7,12 +7,12 @@ published before the cards has to be compared by somebody who saw it then, so it
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from typing import Final
 
 from client_sdk.commands.arguments import BadArgument, Subparsers, positive_integer
 from client_sdk.commands.files import read_file
+from client_sdk.commands.house import add_house, ask_house, is_house_asked
 from client_sdk.game.cards import CARDS_PER_DECK
 from client_sdk.game.fairness import SHOE_NUMBER_MAX
 from client_sdk.game.proofs import ProofFailed, RevealedShoe, verify_shoe
@@ -20,34 +20,23 @@ from client_sdk.game.shoe_file import read_shoe, write_shoe
 
 _HOLDS: Final = 0
 _DIFFERS: Final = 1
-_OUT_OF_REACH: Final = 1
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Say what `punto verify` takes."""
     parser = subparsers.add_parser("verify", help="check a shoe by its revealed secret")
     parser.add_argument("file", metavar="FILE", nargs="?", help="an exported shoe, as JSON")
-    parser.add_argument("--url", metavar="URL", help="ask a house instead: ws://HOST:PORT")
-    parser.add_argument("--table", metavar="ID", help="at which table")
+    add_house(parser, "at which table")
     parser.add_argument("--shoe", metavar="K", help="which shoe that has ended; without it the last one")
-    parser.add_argument("--token", metavar="TOKEN", help="as whom to ask (default: a new guest)")
     parser.add_argument("--save", metavar="FILE", help="keep what the house tells in a file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found: 0 if everything holds, 1 with the first difference, or where the house does not tell.
+    """Print what was found: 0 if everything holds, 1 with the first difference.
 
-    Raises BadArgument and GameError for a file that holds no shoe, and for what was asked wrongly.
+    Raises BadArgument and GameError for a file that holds no shoe, and for what was asked wrongly; `NotAnswered`.
     """
-    from client_sdk.exceptions import PuntoError
-
-    if (args.file is None) is (args.url is None) or (args.url is None) is not (args.table is None):
-        raise BadArgument("give a FILE, or --url and --table")
-    try:
-        told = _ask(args) if args.file is None else read_shoe(_decode(read_file(args.file)))
-    except PuntoError as error:
-        print(f"punto: {error}", file=sys.stderr)
-        return _OUT_OF_REACH
+    told = _recall(args) if is_house_asked(args) else read_shoe(_decode(read_file(args.file)))
     if args.save is not None:
         with open(args.save, "w", encoding="ascii") as file:
             file.write(json.dumps(write_shoe(told), indent=1) + "\n")
@@ -60,20 +49,10 @@ def run(args: argparse.Namespace) -> int:
     return _HOLDS
 
 
-def _ask(args: argparse.Namespace) -> RevealedShoe:
-    """Have the house tell the shoe. Raises PuntoError."""
-    import asyncio  # not needed for a file, and slow to load
-
-    from client_sdk.client import connect
-
+def _recall(args: argparse.Namespace) -> RevealedShoe:
+    """Have the house tell the shoe. Raises `NotAnswered`."""
     shoe = None if args.shoe is None else positive_integer(args.shoe, "the shoe's number", SHOE_NUMBER_MAX)
-    name = None if args.token else "verify"
-
-    async def ask() -> RevealedShoe:
-        async with connect(args.url, name=name, token=args.token) as client:
-            return await client.recall_shoe(args.table, shoe)
-
-    return asyncio.run(ask())
+    return ask_house(args, "verify", lambda house: house.recall_shoe(args.table, shoe))
 
 
 def _decode(content: bytes) -> object:

@@ -48,5 +48,11 @@ class Refused(StoreError):
         self.code = code
         self.details = details
 
+    def number(self, at: int) -> int:
+        """One of the details that is a number."""
+        detail = self.details[at]
+        assert isinstance(detail, int), "the script answers with numbers"
+        return detail
+
     def __str__(self) -> str:
         return self.code

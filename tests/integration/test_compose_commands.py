@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ async def test_the_house_of_the_compose_file_is_played_in(tmp_path: Path) -> Non
             pace = ["--betting-ms", "600", "--card-ms", "10", "--result-ms", "50", "--log-level", "warning"]
             await until(lambda: _takes_calls(ports.of("valkey", 6379)), "the store takes calls")
             await stack.enter_async_context(process([*words, *pace], variables_of(node, ports)))
-            await until(lambda name=name: healthy(name, ports), f"{name} is healthy", 40)  # type: ignore[misc]
+            await until(partial(healthy, name, ports), f"{name} is healthy", 40)
         auditor = SERVICES["auditor"]
         await stack.enter_async_context(
             process(

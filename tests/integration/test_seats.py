@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -240,7 +241,7 @@ async def test_old_news_of_a_freed_seat_does_not_reach_the_new_one(arrive, brisk
             await client.join(table, 1_000)
             joined_at = len(client.log)
             number = await client.bet(table, "banker", 100)
-            await client.until(lambda number=number: client.seen("results", table=table, round=number))  # type: ignore[misc]
+            await client.until(partial(client.seen, "results", table=table, round=number))
             assert not [message for message in client.log[joined_at:] if message["type"] == "seat_freed"]
 
     await asyncio.gather(*(come_again(client) for client in clients))

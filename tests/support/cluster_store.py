@@ -1,6 +1,7 @@
 """A cluster of real Valkey processes: three primaries with a replica each, on free ports of 127.0.0.1."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -35,9 +36,9 @@ class ClusterStore:
         for member in self.members[1:]:
             await first.ask("CLUSTER", "MEET", "127.0.0.1", member.port, member.bus_port)
         for member in self.members:
-            await until(lambda member=member: member.knows(6), f"{member!r} knows the others")  # type: ignore[misc]
+            await until(partial(member.knows, 6), f"{member!r} knows the others")
         for primary, replica in zip(self.members[:3], self.members[3:], strict=True):
-            await until(lambda r=replica, p=primary: r.ask("CLUSTER", "REPLICATE", p.id), "it copies")  # type: ignore[misc]
+            await until(partial(replica.ask, "CLUSTER", "REPLICATE", primary.id), "it copies")
         await self.whole()
         return self
 

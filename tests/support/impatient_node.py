@@ -6,7 +6,7 @@ Everything else is the product's own command line.
 
 import sys
 
-from server import dealer, gateway, hub
+from server import departures, gateway, hub
 from server.cli import main
 from tests.support import narrow_node
 
@@ -15,7 +15,7 @@ setattr(gateway, "PING_TIMEOUT_S", 1)  # noqa: B010
 setattr(gateway, "CLOSE_TIMEOUT_S", 1)  # noqa: B010
 setattr(gateway, "DRAIN_MS_MAX", 1_500)  # noqa: B010
 setattr(hub, "DRAIN_MS_MAX", 1_500)  # noqa: B010
-setattr(dealer, "IDLE_ROUNDS", 6)  # noqa: B010
+setattr(departures, "IDLE_ROUNDS", 6)  # noqa: B010
 
 if __name__ == "__main__":
     sys.exit(main([*narrow_node.arguments(), "--handshake-ms", "1000", "--hello-ms", "1000"]))

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -195,7 +196,7 @@ class RawClient:
         with suppress(CallRefused, ConnectionError):
             for table in self.joined:
                 if (await self.call("leave", table=table))["after_round"]:
-                    await self.until(lambda table=table: self.seen("seat_freed", table=table))  # type: ignore[misc]
+                    await self.until(partial(self.seen, "seat_freed", table=table))
         await self.close()
 
     async def place(self, table: str, spot: str, chip: int) -> Message:

@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,7 +70,7 @@ class Player:
         await asyncio.gather(*self._tasks)
         for table in TABLES:
             await self.client.ask("leave", table=table)
-            await self.client.until(lambda table=table: self.client.seen("table_idled", table=table))  # type: ignore[misc]
+            await self.client.until(partial(self.client.seen, "table_idled", table=table))
 
 
 def entries_in(path: Path, table: str) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ nothing of ours, the stack with the sum of what was told.
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations, count
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,7 @@ async def test_bl_014_two_wins_of_one_wallet_at_two_tables_are_each_cut_to_the_c
                 await lay(client, table, ("tie", "banker"), (999, 999))
             await asyncio.gather(*(client.call("ready", table=table, round=client.round[table]) for table in both))
             for table in both:
-                (results,) = await client.until(lambda table=table: client.seen("results", table=table))  # type: ignore[misc]
+                (results,) = await client.until(partial(client.seen, "results", table=table))
                 assert results["bets"] == {
                     "tie": {"stake": 999, "payout": 5_999, "commission": 0, "result": "win", "capped": 2_992},
                     "banker": {"stake": 999, "payout": 999, "commission": 0, "result": "push", "capped": 0},

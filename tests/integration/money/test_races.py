@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -163,8 +164,8 @@ async def test_races_at_the_close_count_before_it_and_not_after(tmp_path: Path) 
             answers = await asyncio.gather(
                 *(_around(each, socket, number, closes_at_ms, chance) for each in rivals for socket in each.sockets)
             )
-            closed = (await watcher.until(lambda n=number: watcher.seen("betting_closed", round=n)))[0]  # type: ignore[misc]
-            await watcher.until(lambda n=number: watcher.seen("round_settled", round=n))  # type: ignore[misc]
+            closed = (await watcher.until(partial(watcher.seen, "betting_closed", round=number)))[0]
+            await watcher.until(partial(watcher.seen, "round_settled", round=number))
             for answer in (one for each in answers for one in each):
                 outcomes[answer.get("name", "ok")] += 1
                 if answer["type"] == "ok":

@@ -11,9 +11,11 @@ from server.cashier import Cashier
 from server.embedded import EmbeddedValkey
 from server.store import driver as driver_module
 from server.store.driver import Driver
+from server.store.ledgers import Ledgers
 from server.store.tables import Tables
 from server.store.wallets import Wallets
 from tests.integration.store.checks import Ledger
+from tests.integration.store.faults import FaultyDriver
 from tests.support.stores import Store, kind_asked_for, new_store
 from tests.support.valkey_server import KEPT
 
@@ -132,3 +134,14 @@ def cashier(tables: Tables, wallets: Wallets) -> Cashier:
 def ledger(raw: Redis) -> Ledger:
     """Adds up the money."""
     return Ledger(raw)
+
+
+@pytest.fixture
+def ledgers(driver: Driver) -> Ledgers:
+    return Ledgers(driver)
+
+
+@pytest.fixture
+async def faulty(store_url: str) -> AsyncIterator[FaultyDriver]:
+    async with FaultyDriver(store_url) as opened:
+        yield opened

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from server.store.driver import Answer, Driver, Outcome, Script
 from server.store.errors import Refused, StoreAway, StoreError
+from tests.integration.store.faults import one_by_one
 
 Fate = Literal["done", "lost", "unanswered", "late"]
 FATES: Final[tuple[Fate, ...]] = get_args(Fate)
@@ -49,13 +50,7 @@ class StoppingDriver:
         self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[str | bytes | int]]]
     ) -> list[Outcome]:
         """One after another, each with a fate of its own."""
-        found: list[Outcome] = []
-        for keys, args in calls:
-            try:
-                found.append(await self.run(script, keys, args))
-            except Refused as refused:
-                found.append(refused)
-        return found
+        return await one_by_one(self.run, script, calls)
 
 
 class Errand:

@@ -1,12 +1,27 @@
 """A driver whose calls fail on demand: before they reach the store, after they were done, or done only later."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
 from server.store.driver import Answer, Driver, Outcome, Script
 from server.store.errors import Refused, StoreAway, StoreError
 
 Mode = Literal["before", "after", "late"]
+
+
+async def one_by_one(
+    run: Callable[[Script, Sequence[str], Sequence[str | bytes | int]], Awaitable[Answer]],
+    script: Script,
+    calls: Sequence[tuple[Sequence[str], Sequence[str | bytes | int]]],
+) -> list[Outcome]:
+    """Run many calls so that each can be the one that fails."""
+    found: list[Outcome] = []
+    for keys, args in calls:
+        try:
+            found.append(await run(script, keys, args))
+        except Refused as refused:
+            found.append(refused)
+    return found
 
 
 class Fault(NamedTuple):
@@ -46,13 +61,7 @@ class FaultyDriver(Driver):
         self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[str | bytes | int]]]
     ) -> list[Outcome]:
         """One after another, so that each can be the one that fails."""
-        found: list[Outcome] = []
-        for keys, args in calls:
-            try:
-                found.append(await self.run(script, keys, args))
-            except Refused as refused:
-                found.append(refused)
-        return found
+        return await one_by_one(self.run, script, calls)
 
     async def let_late_runs_through(self) -> None:
         """What was held up on the way arrives now, in any case after what came later."""

@@ -1,7 +1,6 @@
 """Exports over every way in which a run can die: in the file nothing is missing and nothing doubled, ever."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from server.ledger.check import TableCheck, check_rows
 from server.ledger.rows import Format, read_rows
 from server.projector import Projector
 from server.settings import BadSetting
-from server.store.driver import Driver
 from server.store.errors import StoreAway
 from server.store.ledgers import Ledgers
 from server.store.tables import Tables
@@ -23,17 +21,6 @@ from tests.integration.store.faults import Fault, FaultyDriver
 from tests.support.table_rules import rules_of
 
 FORMATS: tuple[Format, ...] = ("jsonl", "csv")
-
-
-@pytest.fixture
-def ledgers(driver: Driver) -> Ledgers:
-    return Ledgers(driver)
-
-
-@pytest.fixture
-async def faulty(store_url: str) -> AsyncIterator[FaultyDriver]:
-    async with FaultyDriver(store_url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
 from itertools import product
 from typing import Any, cast, get_args
 
@@ -36,17 +35,6 @@ from tests.support.table_rules import rules_of
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 PATRONS = ("ann", "bob", "cat")
-
-
-@pytest.fixture
-def ledgers(driver: Driver) -> Ledgers:
-    return Ledgers(driver)
-
-
-@pytest.fixture
-async def faulty(store_url: str) -> AsyncIterator[FaultyDriver]:
-    async with FaultyDriver(store_url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from itertools import product
 from typing import get_args
 
@@ -27,12 +26,6 @@ STEPS = list(product(range(3), MODES))
 BUY_IN_STEPS = list(product(range(4), MODES))
 """Announced, given, taken, closed."""
 REQUESTS_KEPT = 16
-
-
-@pytest.fixture
-async def faulty(store_url: str) -> AsyncIterator[FaultyDriver]:
-    async with FaultyDriver(store_url) as opened:
-        yield opened
 
 
 def sitter(patron: str, connection: str = "c1") -> Sitter:

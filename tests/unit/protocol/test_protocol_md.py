@@ -23,7 +23,7 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol import messages
 from client_sdk.protocol.codec import CODECS, FIELD_CHARS_MAX, JSON, MSGPACK, decode_event, decode_request
 from client_sdk.protocol.errors import RECONNECTABLE_RANGE, CloseCode, ErrorCode, may_reconnect
-from server import auth, buckets, connection, dealer, gateway, hub, outlet
+from server import auth, buckets, connection, dealer, departures, gateway, hub, outlet
 from server.settings import DoorLimits
 from server.store import tables
 from server.table import machine, roads
@@ -280,7 +280,7 @@ def test_limits() -> None:
         "ms without a new seat before betting may close early": dealer.NEW_SEAT_MS,
         "rounds on the roads of a session": roads.SESSION_ROUNDS,
         "ms that a card is sent ahead of its `show_at_ms`": machine.LEAD_MS_MAX,
-        "rounds without a bet until a seat is freed": dealer.IDLE_ROUNDS,
+        "rounds without a bet until a seat is freed": departures.IDLE_ROUNDS,
         "seats up to which `crowd` lists each": tables.SEATS_SHOWN_MAX,
         "bytes that may wait for a slow reader": DoorLimits().outbox_bytes_max,
         "ms for a slow reader to take them": hub.DRAIN_MS_MAX,
@@ -302,7 +302,7 @@ def test_limits() -> None:
         (r"follows at most (\d+) tables", connection.TABLES_FOLLOWED_MAX),
         (r"1 to (\d+) characters must be left", auth.NAME_CHARS_MAX),
         (r"in the order of their ids, at most (\d+)", tables.TABLES_PAGE_MAX),
-        (r"Without a bet\*\* for (\d+) rounds", dealer.IDLE_ROUNDS),
+        (r"Without a bet\*\* for (\d+) rounds", departures.IDLE_ROUNDS),
         (r"in the last (\d+) seconds", dealer.NEW_SEAT_MS // 1000),
         (r"session of (\d+) rounds", roads.SESSION_ROUNDS),
         (r"sent up to (\d+) ms before it", machine.LEAD_MS_MAX),

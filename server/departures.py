@@ -1,0 +1,38 @@
+"""The end of seats between two rounds: of who left, is away for too long, or never bets. Chips go home with them."""
+
+import logging
+from typing import Final
+
+from client_sdk.protocol.messages import SeatFreed, SeatWarned
+from server.cashier import Cashier
+from server.store import bus
+from server.store.driver import Driver
+from server.store.errors import Refused
+from server.store.records import pack
+from server.store.tables import Tables
+
+log = logging.getLogger(__name__)
+
+DEPARTURES_MAX: Final = 100
+IDLE_ROUNDS: Final = 60
+"""A seat without a bet for so many rounds is freed, one round after a warning."""
+
+
+async def see_off(table: str, grace_ms: int, tables: Tables, cashier: Cashier, driver: Driver) -> None:
+    """Free the seats whose time has come, and tell those who held them. Raises `StoreError`."""
+    told: list[tuple[str, object]] = []
+    for patron, reason in await tables.departures(table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
+        if reason == "warn":
+            told.append((patron, SeatWarned(table=table, rounds_left=1)))
+            continue
+        try:
+            wallet = await cashier.get_up(table, patron, reason=reason)
+        except Refused as refused:
+            log.warning("seat_not_freed", extra={"table": table, "patron": patron, "reason": refused.code})
+            continue
+        if wallet is None:  # came back in the meantime
+            continue
+        log.info("seat_freed", extra={"table": table, "patron": patron, "reason": reason})
+        told.append((patron, SeatFreed(table=table, reason=reason, wallet=wallet)))
+    if told:
+        await bus.publish(driver, table, "private", pack(told))

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import getpass
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -45,6 +45,13 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", metavar="ID", type=table_id, required=True, help="which table")
 
 
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add which table, or every one."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--table", metavar="ID", type=table_id, help="which table")
+    which.add_argument("--all", action="store_true", help="every table")
+
+
 def why(args: argparse.Namespace) -> str:
     """Say why, '' where no reason was given."""
     return args.reason or ""
@@ -60,9 +67,18 @@ def who(args: argparse.Namespace) -> str:
 
 async def reached(tables: Tables, table: str, is_so: Callable[[TableView], bool]) -> bool:
     """Wait until a table is as wanted, but not for ever; say whether it is."""
+
+    async def is_as_wanted() -> bool:
+        return is_so((await tables.view(table, None, 0)).view)
+
+    return await comes_true(is_as_wanted)
+
+
+async def comes_true(is_so: Callable[[], Awaitable[bool]]) -> bool:
+    """Wait until something in the store is so, but not for ever; say whether it is."""
     try:
         async with asyncio.timeout(WAIT_MS_MAX / 1000):
-            while not is_so((await tables.view(table, None, 0)).view):  # noqa: ASYNC110 - it changes in the store
+            while not await is_so():  # noqa: ASYNC110 - the store tells nobody
                 await asyncio.sleep(LOOK_MS / 1000)
     except TimeoutError:
         return False

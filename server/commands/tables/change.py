@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from client_sdk.protocol.messages import TableView
 from server.commands.store_place import open_store
-from server.commands.tables.arguments import OneRefused, add_who, reached, table_id, who, why
+from server.commands.tables.arguments import OneRefused, add_tables, add_who, reached, who, why
 from server.store.errors import Refused
 from server.store.operating import CLOSED, DRAINING, OPEN, PAUSED, Asked, Operating
 from server.store.tables import Tables
@@ -52,9 +52,7 @@ def add_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     for name, verb in _VERBS.items():
         parser = verbs.add_parser(name, help=verb.help)
         add_who(parser)
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("--table", metavar="ID", type=table_id, help="which table")
-        which.add_argument("--all", action="store_true", help="every table")
+        add_tables(parser)
         parser.add_argument("--now", action="store_true", help="a round that is not decided is void")
         parser.set_defaults(act=_change)
 

@@ -4,7 +4,7 @@ import argparse
 from datetime import UTC, datetime
 
 from server.commands.store_place import add_place, open_store
-from server.commands.tables.arguments import OneRefused, table_id
+from server.commands.tables.arguments import OneRefused, add_tables
 from server.store.errors import Refused
 from server.store.operating import OPEN, Operating
 from server.store.tables import Tables
@@ -17,9 +17,7 @@ def add_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     tables.set_defaults(act=_list)
     log = verbs.add_parser("log", help="list what operators did, oldest first")
     add_place(log)
-    which = log.add_mutually_exclusive_group(required=True)
-    which.add_argument("--table", metavar="ID", type=table_id, help="at one table")
-    which.add_argument("--all", action="store_true", help="at every table")
+    add_tables(log)
     log.set_defaults(act=_log)
 
 

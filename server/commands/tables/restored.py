@@ -8,11 +8,12 @@ put in can't: an older copy looks like a house that was closed for a while.
 import argparse
 import asyncio
 import secrets
+from functools import partial
 from typing import Final
 
 from client_sdk.protocol.messages import AMOUNT_MAX
 from server.commands.store_place import OpenStore, open_store
-from server.commands.tables.arguments import LOOK_MS, WAIT_MS_MAX, OneRefused, add_who, table_id, who, why
+from server.commands.tables.arguments import OneRefused, add_tables, add_who, comes_true, who, why
 from server.store.errors import Refused
 from server.store.operating import Operating
 from server.store.tables import Tables
@@ -24,9 +25,7 @@ def add_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     """Add the verb."""
     parser = verbs.add_parser("restored", help="say that the store was given an older copy of its data")
     add_who(parser)
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--table", metavar="ID", type=table_id, help="which table")
-    which.add_argument("--all", action="store_true", help="every table")
+    add_tables(parser)
     parser.set_defaults(act=_restored)
 
 
@@ -47,17 +46,10 @@ async def _one(store: OpenStore, table: str, args: argparse.Namespace) -> str:
         await Operating(store.driver).operate(table, who(args), "restored", reason=why(args))
     except Refused as refused:
         raise OneRefused(table, refused) from None
-    if store.is_served and await _answered(tables, table):
+    if store.is_served and await comes_true(partial(_is_answered, tables, table)):
         return f"begun anew: {table}"
     return f"noted: {table} is begun anew by the next node that deals it, before anything else"
 
 
-async def _answered(tables: Tables, table: str) -> bool:
-    """Wait until the owner has answered the loss, but not for ever; say whether it has."""
-    try:
-        async with asyncio.timeout(WAIT_MS_MAX / 1000):
-            while await tables.loss_waits(table):  # noqa: ASYNC110 - it changes in the store
-                await asyncio.sleep(LOOK_MS / 1000)
-    except TimeoutError:
-        return False
-    return True
+async def _is_answered(tables: Tables, table: str) -> bool:
+    return not await tables.loss_waits(table)

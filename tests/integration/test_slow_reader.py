@@ -141,7 +141,7 @@ async def test_a_crowd_that_never_reads_costs_little(arrive, impatient: NodeProc
     floods = [asyncio.create_task(flood(client)) for client in deaf[:30]]
     most = 0
     started_s = time.monotonic()
-    while time.monotonic() - started_s < 2:
+    while time.monotonic() - started_s < 5:  # who reads again before it is cut may stay
         await steady[0].next("round_settled", table=table)
         most = max(most, resident_bytes(impatient))
     assert most - before < 64 * 1024**2

@@ -189,7 +189,7 @@ async def test_races_at_the_close_count_before_it_and_not_after(tmp_path: Path) 
 
 async def _around(rivals: Rivals, socket: RawClient, number: int, closes_at_ms: int, chance: Random) -> list[Message]:
     """One socket: takes the seat shortly before the close, and lays chips before, at and after it."""
-    await asyncio.sleep(max(0.0, closes_at_ms / 1000 - time.time() - chance.uniform(0.02, 0.12)))
+    await asyncio.sleep(max(0.0, closes_at_ms / 1000 - time.time() - chance.uniform(0.02, 0.4)))
     joining = await socket.begin("join", table=TABLE)
     laying = []
     for _ in range(4):

@@ -18,10 +18,11 @@ async def no_violation(page) -> None:
 
 
 async def resize(page, width: int, height: int) -> None:
-    """Give the window another size, and wait until the page has it."""
+    """Give the window another size, and wait until the page has it and has drawn itself anew."""
     await page.set_viewport_size({"width": width, "height": height})
     is_there = "([width, height]) => innerWidth === width && innerHeight === height"
     await page.wait_for_function(is_there, arg=[width, height])
+    await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 async def hangs_over(page) -> list[str]:

@@ -180,7 +180,8 @@ async def test_a_lost_line_is_taken_up_without_a_gap(come: Come) -> None:
         assert await party.resume(name)
         assert seat.last_round == missed
         await party.until(lambda: missed in table.settled)
-        assert [event["round"] for event in party.heard if event["type"] == "results"] == [missed - 1]
+        # Of the round before, the line may have come back too late for them as well.
+        assert {event["round"] for event in party.heard if event["type"] == "results"} <= {missed - 1}
 
     following = asyncio.create_task(follower.until(lambda: False))
     await in_both_subprotocols(come, evening)

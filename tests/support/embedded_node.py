@@ -5,6 +5,7 @@ It prints one JSON line (`url`, `pid` of Valkey) when the store serves, and stay
 
 import asyncio
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -29,4 +30,5 @@ if __name__ == "__main__":
             return [str(binary), str(config_path)]
 
         setattr(valkey, "command", plain_command)  # noqa: B010 - a replaced import, which mypy would refuse
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
     asyncio.run(main(sys.argv[1]))

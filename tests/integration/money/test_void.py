@@ -24,7 +24,7 @@ TABLE = "punto-banco-1"
 @pytest.fixture(scope="module")
 def slow_cards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """A node that deals slowly enough to come between two cards."""
-    with running_node(tmp_path_factory.mktemp("slow-cards"), betting_ms=2_500, card_ms=600, result_ms=500) as node:
+    with running_node(tmp_path_factory.mktemp("slow-cards"), betting_ms=4_000, card_ms=600, result_ms=500) as node:
         yield node
 
 

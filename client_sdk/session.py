@@ -92,6 +92,7 @@ class Session:
         self._chance = SystemRandom()
         self._welcomed: asyncio.Future[None] | None = None
         self._last_failure = "no attempt has failed yet"
+        self._met = ""  # of that, what the line of now brought
 
     @property
     def patron(self) -> str | None:
@@ -173,7 +174,7 @@ class Session:
 
     async def _use(self, line: Line) -> LineEnd:
         """Greet and listen until the line ends."""
-        self._line, self._last_failure = line, ""
+        self._line, self._met = line, ""
         greeting = self.tasks.start_stoppable(self._greet(line), "punto-greeting")
         try:
             return await line.run(self._deliver)
@@ -186,7 +187,7 @@ class Session:
     def _judge(self, end: LineEnd) -> None:
         """Decide by its close code whether to come back after a line has ended."""
         log.info("line_ended", extra={"close_code": end.close_code, "reason": end.reason})
-        self._last_failure = self._last_failure or end.reason  # what the greeting met tells more
+        self._last_failure = self._met or end.reason or self._last_failure  # what the greeting met tells more
         if end.close_code == CloseCode.TOKEN_EXPIRED and self.identity.source is not None:
             return
         if not may_reconnect(end.close_code):
@@ -206,7 +207,7 @@ class Session:
             welcome = await self.desk.ask_on(line, hello, Welcome, self.settings.dial_ms)
             self._check(welcome)
         except PuntoError as error:
-            self._last_failure = str(error)
+            self._last_failure = self._met = str(error)
             if _is_final(error) and not (isinstance(error, TokenExpired) and self.identity.source is not None):
                 self._end(error)
             line.abort()

@@ -13,7 +13,7 @@ from client_sdk.exceptions import Disconnected, RoleForbids, TokenExpired
 from tests.support.node_process import NodeProcess
 from tests.support.operator import punto_server
 from tests.support.raw_client import JSON, MSGPACK, CallRefused, RawClient
-from tests.support.token_house import ALGORITHMS, Provider, token_house
+from tests.support.token_house import ALGORITHMS, LEEWAY_MS, Provider, token_house
 
 TABLE = "royal-1"
 House = tuple[NodeProcess, Provider]
@@ -186,7 +186,7 @@ async def test_revoked_by_its_id_or_by_patron(house: House) -> None:
     ended = await punto_server("token", "revoke", "--data", node.data, "--patron", "rita", "--json")
     assert await two.closed() == 4202
     assert await refused(house, before) == "TOKEN_REVOKED"
-    fresh = provider.token("rita", iat=ended.told["at_ms"] // 1000 + 1)
+    fresh = provider.token("rita", iat=(ended.told["at_ms"] + LEEWAY_MS) // 1000 + 1)
     async with asyncio.timeout(10):
         while (await _hello(node.url, fresh))["type"] != "ok":  # issued a moment from now
             await asyncio.sleep(0.1)

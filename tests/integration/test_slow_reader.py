@@ -6,10 +6,12 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.node_process import FAST, NodeProcess
+from tests.support.proxy import Proxy
 from tests.support.raw_client import JSON, MSGPACK, RawClient, assert_gapless
 
 SMALL_BYTES = 4_096
@@ -174,3 +176,29 @@ async def test_a_reader_of_one_piece_at_a_time_keeps_its_order(arrive, node_url:
         await asyncio.sleep(0.05)
     await client.next("round_settled", table=table)
     assert_gapless(client.numbered(table), seq)
+
+
+async def test_a_ping_behind_long_answers_cuts_nobody_off(impatient: NodeProcess) -> None:
+    """BL-129: lobby, history and rounds asked for at once over 64 kbit/s; line and pings are both twenty times as fast
+    here."""
+    table = "royal-1"
+    async with await RawClient.arrive(impatient.url, "Quick") as quick:
+        await quick.join(table, 10_000)
+        for _ in range(12):
+            await quick.bet(table, "player", 100)
+            await quick.next("round_settled", table=table)
+        async with (
+            Proxy(impatient.url, answers_bytes_per_s=20 * 8_000) as line,
+            await RawClient.arrive(line.url, token=quick.token, subprotocol=JSON) as slow,
+        ):
+            page = {"limit": 50}
+            asked: list[tuple[str, dict[str, Any]]] = [
+                ("list_tables", {}),
+                ("history", page),
+                ("rounds", {"table": table, **page}),
+            ]
+            started_s = time.monotonic()
+            while time.monotonic() - started_s < 4:  # several pings, each behind some answer
+                await asyncio.gather(*(slow.call(kind, **fields) for kind, fields in asked))
+            assert slow.close_code is None
+        await quick.leave_everywhere()

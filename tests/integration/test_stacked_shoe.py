@@ -224,3 +224,29 @@ async def test_the_file_begins_again_after_its_last_line(arrive, tmp_path: Path)
         await client.join("royal-1", 100)
         outcomes = [(await client.next("round_decided"))["outcome"] for _ in range(4)]
     assert outcomes == ["banker", "player", "banker", "player"]
+
+
+def without_what_is_open(event: Message) -> Message:
+    """What is told beside the instants, the cards that lie open, and what follows from them."""
+    of_cards = {"card", "total", "player", "banker", "player_total", "banker_total", "roads", "seal"}
+    return {name: value for name, value in event.items() if name not in of_cards and not name.endswith("_ms")}
+
+
+async def test_bl_157_no_number_or_name_tells_a_hidden_card(arrive, tmp_path: Path) -> None:
+    """Two houses whose shoes hold other cards, but as many in each round, say the same until a card is turned, and
+    after it differ in that card alone: nothing else that is told depends on what is hidden."""
+    told = []
+    for name, shoe in (("one", "2 T 6 9\n9 3 K 5\n"), ("other", "A K 7 9\n8 2 A 6\n")):
+        file = tmp_path / name
+        file.write_text(shoe)
+        pace = {"betting_ms": 600, "card_ms": 0, "result_ms": 0}
+        async with own_node(tmp_path / f"{name}-data", stacked_shoe=str(file), **pace) as node:
+            client = await arrive(node.url)
+            await client.call("watch", table="royal-1")
+            await client.join("royal-1", 1_000)
+            for _ in range(2):
+                await client.next("round_settled")
+            told.append([without_what_is_open(event) for event in client.numbered("royal-1")])
+            client.joined.clear()
+    assert len(told[0]) > 12
+    assert told[0] == told[1]

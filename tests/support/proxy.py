@@ -15,11 +15,13 @@ CHUNK_BYTES = 65_536
 
 
 class Proxy:
-    """Stands between clients and one server, `target_url`. Clients connect to `url`."""
+    """Stands between clients and one server, `target_url`. Clients connect to `url`. What the server says may pass at a
+    pace, with hardly a buffer on the way."""
 
-    def __init__(self, target_url: str) -> None:
+    def __init__(self, target_url: str, *, answers_bytes_per_s: int | None = None) -> None:
         target = urlsplit(target_url)
         self._target = (target.hostname or "127.0.0.1", target.port or 80)
+        self._answers_bytes_per_s = answers_bytes_per_s
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._pairs: set[asyncio.Task[None]] = set()
@@ -105,6 +107,8 @@ class Proxy:
                     continue
                 writer.write(chunk)
                 await writer.drain()
+                if is_answer and self._answers_bytes_per_s is not None:
+                    await asyncio.sleep(len(chunk) / self._answers_bytes_per_s)
         writer.close()
 
 

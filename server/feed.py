@@ -2,68 +2,20 @@
 
 Gapless by construction: an event is passed on only if it is the next, and to a listener only if it is next for it.
 Never waits and never asks the store; `hub.py` does. A listener whose outlet is full is skipped and named, so that the
-hub can send it a snapshot once it has drained.
-
-Public messages stand in a line of which each follower has had so much. They are written some followers at a time, with
-everybody else's work in between, and whoever is reached late gets all that it lacks in one write: so messages that come
-together cost little more than one, and thousands of seats hold nobody else up.
+hub can send it a snapshot once it has drained. How public messages get to thousands is `audience.py`'s.
 """
 
 import asyncio
-import sys
 from collections import deque
-from collections.abc import KeysView
-from typing import Any, Final, Protocol
+from collections.abc import Collection
+from typing import Any, Final
 
-import msgpack
 import msgspec
 
-from client_sdk.protocol.codec import JSON, MSGPACK, Codec
-from server.outlet import Outlet, framed_payload
+from server.audience import Audience, Frames, Listener
 
 EVENTS_KEPT: Final = 512
-FOLLOWERS_A_TURN: Final = 250
-"""Written to in a row, in a millisecond or two; then the node's other work has its turn."""
-_NOTHING: Final = sys.maxsize
-"""The place in the line of a follower that is written nothing: it is behind, or gone."""
-
 PrivateMessage = msgspec.Struct | dict[str, Any]
-
-
-class Listener(Protocol):
-    """What a feed needs of a connection."""
-
-    id: str
-    patron: str
-    outlet: Outlet
-
-
-class Frames:
-    """One public message, framed at most once for each codec."""
-
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
-        self._framed: dict[str, bytes] = {}
-
-    def of(self, codec: Codec) -> bytes:
-        """The bytes for the sockets of this codec."""
-        frame = self._framed.get(codec.subprotocol)
-        if frame is None:
-            payload = self._packed if codec is MSGPACK else JSON.encode(msgpack.unpackb(self._packed))
-            frame = self._framed[codec.subprotocol] = framed_payload(codec, payload)
-        return frame
-
-
-class _Follower:
-    """A listener, and how much of the line it has had."""
-
-    __slots__ = ("at", "lacking", "listener", "offer")
-
-    def __init__(self, listener: Listener, at: int, lacking: dict[int, bytes]) -> None:
-        self.listener = listener
-        self.offer = listener.outlet.offer
-        self.at = at
-        self.lacking = lacking
 
 
 class Feed:
@@ -86,16 +38,7 @@ class Feed:
         self._ahead: dict[Listener, int] = {}
         self._held: dict[Listener, list[PrivateMessage]] = {}
         self._kept: deque[tuple[int, Frames]] = deque(maxlen=EVENTS_KEPT)
-        self._followers: dict[Listener, _Follower] = {}
-        self._line: list[Frames] = []
-        """Public messages that some followers have not had yet; `_line_end` counts all that ever stood in it."""
-        self._line_end = 0
-        self._lacking: dict[Codec, dict[int, bytes]] = {}
-        """By codec and place in the line, the bytes that bring a follower level."""
-        self._to_reach: list[_Follower] = []
-        self._level_after = 0
-        """Where the line ended when the present way round the followers began."""
-        self._is_writing = False
+        self._audience = Audience(lambda listener: self.set_behind(listener, "behind"))
 
     def __repr__(self) -> str:
         return f"<Feed {self.table} seq={self.seq} listeners={len(self.listeners)} behind={len(self.behind)}>"
@@ -108,18 +51,17 @@ class Feed:
         self._kept.clear()
         self._ahead.clear()
         self.results_told.clear()
-        for listener in self._followers:
+        for listener in self.listeners:
             self.set_behind(listener, "recovered")
 
     @property
-    def listeners(self) -> KeysView[Listener]:
+    def listeners(self) -> Collection[Listener]:
         """All that follow, those behind too."""
-        return self._followers.keys()
+        return self._audience.followers
 
     def set_behind(self, listener: Listener, reason: str) -> None:
         """Write nothing more to a follower until it is added anew, after a snapshot that tells this reason."""
-        if (follower := self._followers.get(listener)) is not None:
-            follower.at = _NOTHING
+        if self._audience.pass_over(listener):
             self.behind[listener] = reason
 
     @property
@@ -145,9 +87,7 @@ class Feed:
 
         The caller has made sure by `has_after` that the events after `seq` are kept.
         """
-        self._drop(listener)
-        lacking = self._lacking.setdefault(listener.outlet.codec, {})
-        self._followers[listener] = _Follower(listener, self._line_end, lacking)
+        self._audience.let_in(listener)
         self.behind.pop(listener, None)
         for kept_seq, frames in self._kept:
             if kept_seq > seq:
@@ -177,7 +117,7 @@ class Feed:
 
     def remove(self, listener: Listener) -> None:
         """Let a listener go; its seat, if it still holds one, is the caller's to mark as away."""
-        self._drop(listener)
+        self._audience.let_go(listener)
         self.behind.pop(listener, None)
         self._ahead.pop(listener, None)
         self._held.pop(listener, None)
@@ -194,16 +134,11 @@ class Feed:
         it)."""
         if seq != self.seq + 1:
             return False
-        frames = self._framed(packed)
+        frames = self._audience.framed(packed)
         self.seq = seq
         self.newest_seq = max(seq, self.newest_seq)
         self._kept.append((seq, frames))
-        ahead = self._those_ahead(seq) if self._ahead else []
-        for follower in ahead:
-            self._bring_level(follower)
-        self._append(frames)
-        for follower in ahead:
-            follower.at = max(follower.at, self._line_end)
+        self._audience.tell(frames, known_to=self._those_ahead(seq) if self._ahead else ())
         return True
 
     def tell_seat(self, patron: str, message: PrivateMessage) -> None:
@@ -224,8 +159,7 @@ class Feed:
         if listener in self._held:
             self._held[listener].append(message)
         else:
-            if (follower := self._followers.get(listener)) is not None:
-                self._bring_level(follower)
+            self._audience.bring_level(listener)
             listener.outlet.send(message)
 
     def follower(self, connection: str) -> Listener | None:
@@ -234,70 +168,10 @@ class Feed:
 
     def tell(self, packed: bytes) -> None:
         """Pass an unnumbered public message on."""
-        self._append(self._framed(packed))
+        self._audience.tell(self._audience.framed(packed))
 
-    # --- the line -----------------------------------------------------------------------------------------------------
-
-    def _framed(self, packed: bytes) -> Frames:
-        """Frame a message for every codec that is followed in: what can't be read fails here, and nothing is done."""
-        frames = Frames(packed)
-        for codec in self._lacking:
-            frames.of(codec)
-        return frames
-
-    def _append(self, frames: Frames) -> None:
-        self._line.append(frames)
-        self._line_end += 1
-        for lacking in self._lacking.values():
-            lacking.clear()
-        if not self._is_writing:
-            self._is_writing = True
-            self._go_round()
-
-    def _go_round(self) -> None:
-        """Begin with the first follower again."""
-        self._to_reach = list(self._followers.values())
-        self._to_reach.reverse()
-        self._level_after = self._line_end
-        asyncio.get_running_loop().call_soon(self._write_some)
-
-    def _write_some(self) -> None:
-        """Bring some followers level, and let the loop call again for the others."""
-        line_end, some = self._line_end, self._to_reach[-FOLLOWERS_A_TURN:]
-        del self._to_reach[-FOLLOWERS_A_TURN:]
-        for follower in reversed(some):
-            if follower.at < line_end:
-                self._bring_level(follower)
-        if self._to_reach:
-            asyncio.get_running_loop().call_soon(self._write_some)
-            return
-        del self._line[: len(self._line) - (line_end - self._level_after)]
-        if self._line:  # more has come meanwhile
-            self._go_round()
-        else:
-            self._is_writing = False
-
-    def _bring_level(self, follower: _Follower) -> None:
-        """Write to a follower all that it lacks, at once; one whose outlet is full gets nothing, and is behind."""
-        at, line_end = follower.at, self._line_end
-        if at >= line_end:
-            return
-        frames = follower.lacking.get(at)
-        if frames is None:
-            codec = follower.listener.outlet.codec
-            frames = b"".join(each.of(codec) for each in self._line[at - line_end :])
-            follower.lacking[at] = frames
-        if follower.offer(frames):
-            follower.at = line_end
-        else:
-            self.set_behind(follower.listener, "behind")
-
-    def _drop(self, listener: Listener) -> None:
-        if (follower := self._followers.pop(listener, None)) is not None:
-            follower.at = _NOTHING
-
-    def _those_ahead(self, seq: int) -> list[_Follower]:
+    def _those_ahead(self, seq: int) -> list[Listener]:
         """Name those whose snapshot was read after this event; drop the note once they are level."""
-        waiting = [self._followers[listener] for listener, known in self._ahead.items() if known >= seq]
+        waiting = [listener for listener, known in self._ahead.items() if known >= seq]
         self._ahead = {listener: known for listener, known in self._ahead.items() if known > seq}
         return waiting

@@ -27,9 +27,9 @@ from client_sdk.protocol.errors import CloseCode, ErrorCode
 from client_sdk.protocol.messages import REQUEST_BYTES_MAX
 from server import metrics
 from server.addresses import is_allowed_origin
+from server.audience import Listener
 from server.connection import Connection, House
 from server.doors import Doors
-from server.feed import Listener
 from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
 from server.keepalive import keep_alive

@@ -16,7 +16,8 @@ import msgpack
 
 from client_sdk.protocol.messages import Results, SeatTakenOver, Snapshot
 from server import metrics
-from server.feed import Feed, Listener
+from server.audience import Listener
+from server.feed import Feed
 from server.jitter import jittered_s, spread_s
 from server.store import keys
 from server.store.bus import Envelope, Subscription

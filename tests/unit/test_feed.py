@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
-from server import feed as feed_module
-from server.feed import Feed, Listener
+from server import audience
+from server.audience import Listener
+from server.feed import Feed
 from server.outlet import Outlet, framed_payload
 
 
@@ -78,7 +79,7 @@ async def test_what_comes_together_goes_out_in_one_write(feed: Feed) -> None:
 async def test_thousands_are_written_to_with_others_work_in_between(
     feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed_module, "FOLLOWERS_A_TURN", 10)
+    monkeypatch.setattr(audience, "FOLLOWERS_A_TURN", 10)
     followers = [Follower(f"p{number}") for number in range(35)]
     for follower in followers:
         feed.add(follower, 0)
@@ -132,7 +133,7 @@ async def test_a_frame_is_built_once_for_ten_thousand(feed: Feed, monkeypatch: p
         framed += 1
         return build(codec, payload)
 
-    monkeypatch.setattr("server.feed.framed_payload", counted)
+    monkeypatch.setattr("server.audience.framed_payload", counted)
     followers = [Follower(f"p{number}", (MSGPACK, JSON)[number % 2]) for number in range(10_000)]
     for follower in followers:
         feed.add(follower, 0)
@@ -178,7 +179,7 @@ STEPS = st.lists(
 async def test_nobody_misses_anything_in_any_run(steps: list[tuple[str, int]]) -> None:
     """Whoever follows has, from where it began, every event once and in order; a private message in its place."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(feed_module, "FOLLOWERS_A_TURN", 2)
+    patch.setattr(audience, "FOLLOWERS_A_TURN", 2)
     feed, seq = Feed("t1", "a", 0), 0
     following: dict[int, tuple[Follower, list[bytes]]] = {}
     for step, number in steps:
@@ -212,7 +213,7 @@ async def test_nobody_misses_anything_in_any_run(steps: list[tuple[str, int]]) -
     patch.undo()
     for follower, told in following.values():
         assert follower.sink.received == frames(follower.sink.codec, *told)
-    assert not feed._line or feed._is_writing
+    assert feed._audience.is_at_rest
 
 
 def test_a_sink_is_what_a_feed_needs() -> None:

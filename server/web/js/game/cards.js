@@ -18,6 +18,7 @@ const RANK_WORDS = {
   Q: "queen",
   K: "king",
 };
+const SUIT_SIGNS = { c: "♣", d: "♦", h: "♥", s: "♠" };
 const SUIT_WORDS = { c: "clubs", d: "diamonds", h: "hearts", s: "spades" };
 
 /** What a card counts: ace 1, ten and pictures 0. */
@@ -34,6 +35,11 @@ export function handTotal(cards) {
 /** The card of a number in the shoe, by the construction of PROTOCOL.md. */
 export function cardOfIndex(index) {
   return RANKS[index % 13] + SUITS[Math.floor((index % 52) / 13)];
+}
+
+/** "9♥", "10♠": for lines of text. */
+export function cardInShort(card) {
+  return (card[0] === "T" ? "10" : card[0]) + SUIT_SIGNS[card[1]];
 }
 
 /** "nine of hearts". */

@@ -1,9 +1,14 @@
-/** The patron's own records, page by page: the rounds with bets, and every movement of money. */
+/**
+ * Records, page by page: the patron's rounds with bets, every movement of the patron's money, the finished rounds of the
+ * table; and the limits that the patron plays by.
+ */
 
+import { cardInShort, cardInWords } from "../game/cards.js";
 import { netOf } from "../table/view.js";
 import { SPOT_LETTERS, SPOT_NAMES } from "../text/words.js";
 import { openSheet } from "./dialog.js";
 import { button, el, say, show } from "./dom.js";
+import { limitsPart } from "./limits.js";
 import { outcomeMark } from "./side.js";
 
 const KINDS = {
@@ -21,8 +26,8 @@ const KINDS = {
 };
 const VERBS = { place: "Bet", undo: "Undo", clear: "Clear", rebet: "Repeat", double: "Double" };
 
-/** Open the sheet with both, the rounds first. */
-export function recordsSheet(app) {
+/** Open the sheet, the patron's rounds first. */
+export function recordsSheet(app, table) {
   const when = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
   const { money } = app;
   const rounds = pages(
@@ -34,7 +39,7 @@ export function recordsSheet(app) {
       one.table,
       String(one.round),
       outcomeMark(one.outcome),
-      betsText(one, money),
+      stakesText(one.bets, money),
       signed(netOf(one.results), money),
     ],
   );
@@ -50,15 +55,37 @@ export function recordsSheet(app) {
       money.format(line.balance),
     ],
   );
+  const played = pages(
+    ["When", "Round", "Result", "Player", "Banker", "Bets", "Paid"],
+    (before) =>
+      app.session
+        .ask({ type: "rounds", table: table.id, before, limit: 20 })
+        .then(({ rounds: rows, more }) => ({ rows, more })),
+    (one) => [
+      when.format(one.settled_at_ms),
+      String(one.round),
+      outcomeMark(one.outcome),
+      cardsText(one.player),
+      cardsText(one.banker),
+      stakesText(one.totals, money),
+      money.format(one.paid),
+    ],
+  );
   const tabs = tabList([
     ["My rounds", rounds],
     ["Statement", lines],
+    ["This table", played],
+    ["My limits", limitsPart(app)],
   ]);
   openSheet("My records", tabs, { kind: "wide" });
 }
 
-function betsText(one, money) {
-  return Object.entries(one.bets)
+function cardsText(cards) {
+  return el("span", { "aria-label": cards.map(cardInWords).join(", "), role: "img" }, cards.map(cardInShort).join(" "));
+}
+
+function stakesText(stakes, money) {
+  return Object.entries(stakes)
     .map(([spot, stake]) => `${SPOT_LETTERS[spot]} ${money.format(stake)}`)
     .join("  ");
 }

@@ -41,7 +41,7 @@ export class TableView {
         "div",
         { class: "side-more" },
         button("Rules and odds", { class: "quiet" }, () => table.view && rulesSheet(table.view.rules, app.money)),
-        button("My records", { class: "quiet" }, () => recordsSheet(app)),
+        button("My records", { class: "quiet" }, () => recordsSheet(app, table)),
       ),
     );
     this.roads = new RoadsStrip();

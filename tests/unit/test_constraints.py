@@ -24,16 +24,18 @@ def direct() -> set[Requirement]:
 def installed_closure() -> set[str]:
     """The direct requirements and all that they need on this machine."""
     found: set[str] = set()
-    waiting = [requirement.name for requirement in direct()]
+    waiting = list(direct())
     while waiting:
-        name = canonicalize_name(waiting.pop())
+        wanted = waiting.pop()
+        name = canonicalize_name(wanted.name)
         if name in found:
             continue
         found.add(name)
         for line in requires(name) or []:
             requirement = Requirement(line)
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                waiting.append(requirement.name)
+            marker = requirement.marker
+            if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *wanted.extras)):
+                waiting.append(requirement)
     return found
 
 

@@ -14,6 +14,7 @@ class Auditor:
 
     def __init__(self, view: TableView) -> None:
         self.ended: list[ShoeAudit] = []
+        self._incarnation = view.incarnation
         self._shoe = ShoeAudit.seen(view)
         self._number = None if view.shoe is None else view.shoe.number
 
@@ -21,8 +22,12 @@ class Auditor:
         return f"<Auditor shoe={self._number} ended={len(self.ended)}>"
 
     def looks(self, view: TableView) -> None:
-        """Go on at a snapshot: events before it were missed."""
-        if self._shoe is None or not self._shoe.looks_again(view):
+        """Go on at a snapshot: events before it were missed. One of another incarnation begins anew: the store may have
+        forgotten cuts and shoes that were told, and everybody can see that it has."""
+        if view.incarnation != self._incarnation:
+            self._incarnation, self._shoe = view.incarnation, ShoeAudit.seen(view)
+            self.ended.clear()
+        elif self._shoe is None or not self._shoe.looks_again(view):
             self._shoe = ShoeAudit.seen(view)
         self._number = None if view.shoe is None else view.shoe.number
 

@@ -46,7 +46,7 @@ async def store_stopped(stage: Stage) -> None:
         server.go_on()
         stage.struck(f"store stopped for {over_ms - at_ms:.0f} ms", at_ms=at_ms, over_ms=over_ms)
         await stage.calm(over_ms)
-        extended = {event["table"]: event for event in stage.heard("betting_extended", at_ms)}
+        extended = {event["table"]: event for event in reversed(stage.heard("betting_extended", at_ms))}
         for table, event in before.items():
             closes_at_ms = event.get("closes_at_ms", 0)  # only where bets were taken
             if closes_at_ms > at_ms + LEFT_MS_MIN:

@@ -125,7 +125,7 @@ class Patrons:
             tables=TABLES,
             buy_in=buy_in,
             presses_ready=False,
-            timeout_ms=600_000,
+            timeout_ms=3_600_000,
         )
         self.fleet = Fleet(orders)
         self._count = count
@@ -284,21 +284,18 @@ class Stage:
 
     def has_played(self, table: str, from_ms: float) -> bool:
         """Whether a round was opened and settled since then."""
-        opened: set[int] = set()
-        for at_ms, event in self.tape.firsts.get(table, ()):
-            if at_ms >= from_ms and event["type"] == "betting_opened":
-                opened.add(event["round"])
-            elif event["type"] == "round_settled" and event["round"] in opened:
+        settled: set[int] = set()
+        for event in self.tape.newest(table, from_ms):
+            if event["type"] == "round_settled":
+                settled.add(event["round"])
+            elif event["type"] == "betting_opened" and event["round"] in settled:
                 return True
         return False
 
     def heard(self, kind: str, since_ms: float = 0.0) -> list[dict[str, Any]]:
-        """The numbered events of a kind that anybody got since then."""
+        """The numbered events of a kind that anybody got since then, the newest of a table first."""
         return [
-            word.message
-            for words in self.tape.firsts.values()
-            for word in words
-            if word.at_ms >= since_ms and word.message["type"] == kind
+            event for table in self.tape.firsts for event in self.tape.newest(table, since_ms) if event["type"] == kind
         ]
 
     async def empty(self) -> bool:

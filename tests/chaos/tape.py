@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -51,6 +52,12 @@ class Tape:
         if key not in self._known:
             self._known.add(key)
             self.firsts.setdefault(event["table"], []).append(word)
+
+    def newest(self, table: str, since_ms: float) -> Iterator[Message]:
+        """Give the numbered events of a table since then, the newest first: what is asked again and again must not cost
+        more as the tape grows."""
+        words = reversed(self.firsts.get(table, []))
+        return (word.message for word in takewhile(lambda word: word.at_ms >= since_ms, words))
 
     def closes(self, code: int | None) -> int:
         """How many connections ended with this close code."""

@@ -211,6 +211,27 @@ def test_a_snapshot_that_tells_another_root_is_a_difference() -> None:
             auditor.looks(replace(view, shoe=replace(view.shoe, **changes)))
 
 
+def test_another_incarnation_begins_anew() -> None:
+    """The store has forgotten what it had told, for everybody to see: nothing of before is held against the house, cuts
+    of ours that were accepted included."""
+    story = told("royal")
+    opened = [at for at, event in enumerate(story.events) if isinstance(event, BettingOpened)][1]
+    view = view_of(story.rules)
+    auditor = Auditor(view)
+    for event in story.events[:opened]:
+        auditor.takes(event)
+        view = view_after(view, event)
+    assert isinstance(view.shoe, ShoeView)
+    auditor.accepted(view.shoe.number, OwnCut(1, (b"me", b"\1" * 16)))
+    auditor.looks(replace(view, incarnation="another", shoe=replace(view.shoe, cuts_digest="00" * 32)))
+    ended = next(event for event in story.events if isinstance(event, ShoeEnded))
+    auditor.takes(ended)
+    (shoe,) = auditor.ended
+    assert (shoe.own_cuts, shoe.cuts_digest) == ([], "00" * 32)
+    auditor.looks(replace(view, incarnation="a third one"))
+    assert auditor.ended == []
+
+
 def test_a_shoe_without_a_secret_is_disputed() -> None:
     """The house could not open what it had committed to, whatever the reason that it tells."""
     story = told("red-lounge")

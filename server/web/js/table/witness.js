@@ -10,6 +10,8 @@ import { checkBurn, checkDeal, checkRound, checkShoe } from "../game/proofs.js";
 
 const MARKS_MAX = 60;
 const CUTS_PAGE = 500;
+const FORGOTTEN_MS = 3_000;
+const FORGOTTEN_LOOK_MS = 50;
 
 /** `checking`, `ok`, `failed`, `waits` (the secret comes later), `none` (nothing to check) or `unable`. */
 export const MARK = {
@@ -27,6 +29,7 @@ export class Witness {
     this.ask = ask;
     this.table = table;
     this.marked = marked;
+    this.incarnation = null;
     this.shoe = null;
     this.round = null;
     this.own = null;
@@ -38,9 +41,17 @@ export class Witness {
     return this.marks[0] ?? null;
   }
 
-  /** Begin from a whole state. What was seen of the same shoe stays. */
+  /**
+   * Begin from a whole state. What was seen of the same shoe stays, but not over a change of incarnation: the store may
+   * have forgotten it.
+   */
   begin(view) {
     const { shoe, rules } = view;
+    if (view.incarnation !== this.incarnation) {
+      this.incarnation = view.incarnation;
+      this.shoe = null;
+      this.own = null;
+    }
     if (shoe === null) {
       this.shoe = null;
     } else if (this.shoe?.number !== shoe.number || this.shoe.commitment !== shoe.commitment) {
@@ -144,7 +155,7 @@ export class Witness {
   }
 
   async #ended(event) {
-    const { shoe, own, round } = this;
+    const { shoe, own, round, incarnation } = this;
     this.shoe = null;
     if (shoe === null || shoe.number !== event.shoe || shoe.commitment === "" || !CAN_HASH) return;
     const isOne = shoe.cutCard === null;
@@ -155,6 +166,10 @@ export class Witness {
     try {
       const cuts = await this.#listCuts(shoe);
       const wrong = await checkShoe(shoe, { secret: event.secret, cuts, seen: shoe.seen, own });
+      if (wrong !== null && shoe.cutCount > 0 && (await this.#isForgotten(incarnation))) {
+        this.#mark(kind, number, MARK.UNABLE, "the house has lost its records of that time");
+        return;
+      }
       this.#mark(
         kind,
         number,
@@ -164,6 +179,13 @@ export class Witness {
     } catch {
       this.#mark(kind, number, MARK.UNABLE, "the list of its cuts could not be read");
     }
+  }
+
+  /** Whether the table gets another incarnation than this: its store lost what it had told, perhaps this moment. */
+  async #isForgotten(incarnation) {
+    for (let waited = 0; waited < FORGOTTEN_MS && this.incarnation === incarnation; waited += FORGOTTEN_LOOK_MS)
+      await new Promise((done) => setTimeout(done, FORGOTTEN_LOOK_MS));
+    return this.incarnation !== incarnation;
   }
 
   async #listCuts(shoe) {

@@ -24,9 +24,9 @@ BATCH_COPIES_MAX: Final = 20_000
 """Copies that are made together (some megabytes), so that a patron with several acts in a round costs one call."""
 PATRONS_AT_ONCE: Final = 24
 """Calls that go to the store together: it and this node are busy with them for some milliseconds, which others can
-wait. Then the projector rests as long as they took: nobody waits for a copy, but other tables for their deadlines."""
-COPIES_AT_ONCE: Final = 200
-"""Copies made in a row, about a millisecond; then the node's other work has its turn."""
+wait."""
+COPIES_AT_ONCE: Final = 40
+"""Copies made in a row, a millisecond or two."""
 RETRY_MS: Final = (200, 600)
 LEDGER_LARGE: Final = 1_000_000
 """So many entries at one table (some hundred megabytes of the store's memory) are worth a warning, and again each time
@@ -69,33 +69,32 @@ class Projector:
     async def project(self) -> None:
         """Copy everything that is sealed by now. Raises `StoreError`."""
         marks = await self._ledgers.marks(self._table)
-        batch = _Batch()
+        batch, pace = _Batch(), _Pace()
         async for number, packed in self._ledgers.entries_after(self._table, marks.projected_to, marks.seal.sealed_to):
             entry = self._read(number, packed)
             batch.number = number
             if entry is not None:
                 batch.at_ms = entry.at_ms
-                await self._add(batch, number, entry)
+                await self._add(batch, number, entry, pace)
             if batch.count >= BATCH_COPIES_MAX:
-                await self._send(batch, marks)
+                await self._send(batch, marks, pace)
                 batch = _Batch()
         if batch.number:
-            await self._send(batch, marks)
+            await self._send(batch, marks, pace)
 
-    async def _add(self, batch: "_Batch", number: int, entry: Entry) -> None:
+    async def _add(self, batch: "_Batch", number: int, entry: Entry, pace: "_Pace") -> None:
         for patron, copy in copies_of(self._table, number, entry):
             batch.copies.setdefault(patron, []).append(copy)
             batch.count += 1
             if batch.count % COPIES_AT_ONCE == 0:
-                await asyncio.sleep(0)
+                await pace.rest()
 
-    async def _send(self, batch: "_Batch", marks: Marks) -> None:
+    async def _send(self, batch: "_Batch", marks: Marks, pace: "_Pace") -> None:
         """Append the copies; the table's mark moves when all were answered."""
         waiting, lost = iter(batch.copies.items()), 0
         while some := list(islice(waiting, PATRONS_AT_ONCE)):
-            began_s = monotonic()
             lost += await self._ledgers.project(self._table, marks, some)
-            await asyncio.sleep(monotonic() - began_s)
+            await pace.rest()
         if lost:
             log.warning("patrons_without_wallet", extra={"table": self._table, "patrons": lost})
         await self._ledgers.move_projected(self._table, self._lease, batch.number, batch.at_ms)
@@ -124,3 +123,15 @@ class _Batch:
         self.count = 0
         self.number = 0
         self.at_ms = 0
+
+
+class _Pace:
+    """Rests as long as was worked: nobody waits for a copy, but other tables for their deadlines."""
+
+    def __init__(self) -> None:
+        self._since_s = monotonic()
+
+    async def rest(self) -> None:
+        """Sleep, after some work."""
+        await asyncio.sleep(monotonic() - self._since_s)
+        self._since_s = monotonic()

@@ -12,7 +12,7 @@ from server.store.records import pack
 from server.store.tables import Lease, SettleLine, Tables
 from server.table.state import TableState
 
-SETTLE_CHUNK: Final = 125
+SETTLE_CHUNK: Final = 60
 """Patrons whose bets are computed, and then settled in one script call, at a stretch: each takes a few milliseconds,
 which other tables on the same node or store can wait."""
 

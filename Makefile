@@ -43,7 +43,7 @@ test: $(STAMP) ## style, types, tests (ARGS="tests/unit -k shoe" picks tests, ST
 	.venv/bin/pytest --quiet --last-failed --last-failed-no-failures none $(ARGS); }
 
 long: $(STAMP) ## two tests about money in their long form (RACES=10000 of two sockets, RUNS=1000 of deeds and failures)
-	@PUNTO_RACES='$(RACES)' PUNTO_MONEY_RUNS='$(RUNS)' .venv/bin/pytest --quiet $(ARGS) \
+	@RACES='$(RACES)' MONEY_RUNS='$(RUNS)' .venv/bin/pytest --quiet $(ARGS) \
 	tests/integration/money/test_races.py tests/integration/store/test_money_machine.py
 
 chaos: $(STAMP) ## breaks a house in play and measures how it comes out of it (ARGS="--short", "--seed N", "--list")

@@ -62,6 +62,7 @@ from server.expiry import Expiry
 from server.hub import Hub
 from server.metrics import count_answer
 from server.outlet import Outlet
+from server.pacing import PAGE, Pace
 from server.patron_limits import PatronLimits
 from server.reminders import Reminders
 from server.replies import error_of, error_reply, limits_now, line_of, receipt_or_error, summary
@@ -75,11 +76,17 @@ log = logging.getLogger(__name__)
 SERVER: Final = f"punto/{version('punto')}"
 NO_PONG: Final = 1011
 """RFC 6455's close code for what stands in the server's way; libraries end a silent line with it."""
+BY_THEIR_FAULT: Final = frozenset(
+    {CloseCode.TOO_MANY_ERRORS, CloseCode.HELLO_TIMEOUT, CloseCode.TOO_FAST, CloseCode.TOKEN_REFUSED}
+)
+"""Nothing more is read from a socket that is closed with one of these."""
+PAGES: Final = (ListTables, ListCuts, RecallShoe, Statement, History, Rounds)
+"""Requests that read much from the store."""
 BAD_MESSAGES_MAX: Final = 8
 BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
 ACTS_IN_FLIGHT_MAX: Final = 64
-TOO_FAST_MAX: Final = 200
+TOO_FAST_MAX: Final = 50
 """So many more requests refused as too fast than taken, and the connection is closed."""
 
 
@@ -129,6 +136,7 @@ class Connection:
         self._bad_messages = 0
         self._bad_tokens = 0
         self._too_fast = 0
+        self._pace = Pace()
 
     def __repr__(self) -> str:
         return f"<Connection {self.id} patron={self.patron or '-'} tables={len(self._followed)}>"
@@ -164,7 +172,11 @@ class Connection:
         if code is not CloseCode.GOING_AWAY:
             self._house.doors.count(code.name)
         self._is_ended = True
-        await self._websocket.close(code, code.text)
+        if code in BY_THEIR_FAULT:
+            self.outlet.close_soon(code, code.text, listens=False)
+            await self._websocket.wait_closed()
+        else:
+            await self._websocket.close(code, code.text)
 
     def cut(self) -> None:
         """End the socket of a peer that does not read: it is told why, if it reads again in time."""
@@ -198,6 +210,7 @@ class Connection:
         except BadMessage as bad:
             await self._refuse_bad(bad)
             return
+        await self._pace.keep(PAGE if isinstance(request, PAGES) else 1)
         if not self._house.doors.may_ask(self.counted_patron or self.id, self._address):
             await self._refuse_fast(request)
             return
@@ -244,7 +257,6 @@ class Connection:
         if self._too_fast >= TOO_FAST_MAX:
             log.info("flood_closed", extra={"patron": self.patron, "connection": self.id})
             await self.close(CloseCode.TOO_FAST)
-        await asyncio.sleep(0)  # a flood that is always there must not keep the others from their turn
 
     async def _refuse_identity(self, request: AnyRequest, code: ErrorCode) -> None:
         self._reply(request, error_reply(request.request_id, code))
@@ -265,8 +277,6 @@ class Connection:
                 self.identity.role is not Role.PATRON
             ):
                 return error_reply(request.request_id, ErrorCode.ROLE_FORBIDS)
-            case ListTables():
-                return await self._list_tables(request)
             case Watch():
                 return await self._watch(request)
             case Unwatch():
@@ -277,6 +287,18 @@ class Connection:
                 return await self._leave(request)
             case Cut():
                 return await self._cut(request)
+            case Limits() | SetLimits():
+                return await self._limits(request)
+            case Ping():
+                return await self._ping(request)
+            case _:
+                async with self._house.doors.pages:
+                    return await self._page(request)
+
+    async def _page(self, request: AnyRequest) -> Reply | Error:
+        match request:
+            case ListTables():
+                return await self._list_tables(request)
             case ListCuts():
                 return await self._list_cuts(request)
             case RecallShoe():
@@ -287,10 +309,6 @@ class Connection:
                 return await self._history(request)
             case Rounds():
                 return await self._rounds(request)
-            case Limits() | SetLimits():
-                return await self._limits(request)
-            case Ping():
-                return await self._ping(request)
             case _:
                 raise AssertionError("acts are submitted, not answered")
 

@@ -29,11 +29,11 @@ from server import metrics
 from server.addresses import is_allowed_origin
 from server.audience import Listener
 from server.connection import Connection, House
-from server.doors import Doors
 from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
 from server.keepalive import keep_alive
 from server.page import Page
+from server.sockets import RECEIVE_BYTES, Socket, TurnedAway
 
 log = logging.getLogger(__name__)
 
@@ -63,63 +63,6 @@ async def check_address(host: str, port: int) -> None:
             if family == socket.AF_INET6:
                 probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             probe.bind(address)
-
-
-class TurnedAway(asyncio.Protocol):
-    """Stands for a socket that is cut at once: a flood of them must cost next to nothing."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Cut it."""
-        assert isinstance(transport, asyncio.WriteTransport), "a socket is written to"
-        transport.abort()
-
-
-class Socket(ServerConnection):
-    """A socket that the doors count from the moment at which it is accepted."""
-
-    doors: Doors
-    address = ""
-    connection: Connection | None = None
-    has_spoken = True
-    pinged_at_s = 0.0
-    _is_turned_away = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a socket, or cut it before anything is spent on it."""
-        peer = transport.get_extra_info("peername")
-        self._transport = transport
-        if not self.doors.knock(self, peer[0] if peer else None):
-            self._is_turned_away = True
-            self.abort()
-            return
-        self.pinged_at_s = monotonic()
-        super().connection_made(transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Note that the peer lives, whatever it says."""
-        self.has_spoken = True
-        super().data_received(data)
-
-    def probe(self, frame: bytes) -> None:
-        """Ask the peer whether it lives."""
-        if self.connection is not None:
-            self.connection.outlet.write(frame)
-
-    def end_silent(self) -> None:
-        """End a line on which nothing comes any more."""
-        if self.connection is not None:
-            self.connection.end_silent()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no more."""
-        self.doors.settle(self)
-        if not self._is_turned_away:
-            super().connection_lost(exc)
-
-    def abort(self) -> None:
-        """Cut it."""
-        assert isinstance(self._transport, asyncio.WriteTransport), "a socket is written to"
-        self._transport.abort()
 
 
 class Gateway:
@@ -169,6 +112,7 @@ class Gateway:
             **(timeouts if tls is not None else {}),
         )
         for listening in self._server.sockets:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # accepted ones inherit it
             with socket.socket(fileno=os.dup(listening.fileno())) as same:
                 same.listen(KERNEL_BACKLOG)
         return int(self._server.sockets[0].getsockname()[1])

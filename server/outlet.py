@@ -18,6 +18,7 @@ from client_sdk.protocol.codec import Codec
 
 DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
+CUT_DEAF_AFTER_MS: Final = 500
 _OPEN: Final = State.OPEN
 _write: Final = os.write
 
@@ -79,11 +80,16 @@ class Outlet:
         if taken < len(frame):
             self._transport.write(frame[taken:])
 
-    def close_soon(self, code: int, text: str) -> None:
-        """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time."""
+    def close_soon(self, code: int, text: str, *, listens: bool = True) -> None:
+        """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time.
+        Who is not listened to any more is cut a little later whatever it says: reading a flood costs as much as
+        answering it."""
         self.write(WireFrame(Opcode.CLOSE, Close(code, text).serialize()).serialize(mask=False, extensions=[]))
         self._is_closing = True  # nothing may follow a close frame
-        asyncio.get_running_loop().call_later(CUT_AFTER_MS / 1000, self._transport.abort)
+        if not listens:
+            self._transport.pause_reading()
+        cut_after_ms = CUT_AFTER_MS if listens else CUT_DEAF_AFTER_MS
+        asyncio.get_running_loop().call_later(cut_after_ms / 1000, self._transport.abort)
 
     async def until_taken(self) -> None:
         """Wait while the peer is too far behind; at once where it is not."""

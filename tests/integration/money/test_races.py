@@ -1,5 +1,5 @@
 """Two sockets of one patron, on two nodes, that race each other: at the maximum, at the last chip, at the bound of the
-whole table, at the close. Some hundred races here; `PUNTO_RACES=10000` runs the long form.
+whole table, at the close. Some hundred races here; `RACES=10000` runs the long form.
 
 After each race the layout is what the accepted acts laid and nothing more, and both are within the rules.
 """
@@ -22,7 +22,7 @@ from tests.support.operator import punto_server
 from tests.support.raw_client import JSON, MSGPACK, Message, RawClient
 from tests.support.stores import SingleStore, running_store
 
-RACES: Final = int(os.environ.get("PUNTO_RACES", "240"))
+RACES: Final = int(os.environ.get("RACES", "240"))
 TABLE: Final = "punto-banco-1"
 SPOTS: Final = ("player", "banker", "tie")
 MAXIMUM, CHIPS, TABLE_MAXIMUM = 500, (100, 500), 2_000

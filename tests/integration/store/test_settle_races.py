@@ -19,8 +19,8 @@ from tests.integration.store.faults import Fault, FaultyDriver
 from tests.support import plain_rules
 from tests.support.table_rules import rules_of
 
-ROUNDS = max(30, int(os.environ.get("PUNTO_RACES", "0")) // 10)
-"""A thousand in the long form (PUNTO_RACES=10000)."""
+ROUNDS = max(30, int(os.environ.get("RACES", "0")) // 10)
+"""A thousand in the long form (RACES=10000)."""
 PATRONS = 5
 CHIPS = [1, 7, 33, 100]
 

@@ -293,7 +293,7 @@ class Connection:
                 return await self._ping(request)
             case _:
                 async with self._house.doors.pages:
-                    return await self._page(request)
+                    return await self._page(request) if self.outlet.is_open else None
 
     async def _page(self, request: AnyRequest) -> Reply | Error:
         match request:

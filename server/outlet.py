@@ -53,7 +53,7 @@ class Outlet:
 
     def write(self, frame: bytes) -> None:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
-        if self._is_open:
+        if self.is_open:
             self._put(frame)
 
     def offer(self, frame: bytes) -> bool:
@@ -112,7 +112,8 @@ class Outlet:
         return self._protocol.state is _OPEN and self.waiting_bytes > self._bytes_max
 
     @property
-    def _is_open(self) -> bool:
+    def is_open(self) -> bool:
+        """Whether anything that is written may still arrive."""
         return not self._is_closing and self._protocol.state is _OPEN
 
 

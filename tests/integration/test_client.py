@@ -185,7 +185,7 @@ async def test_a_mirror_is_what_a_newcomer_is_told(come: Any, node_url: str) -> 
     newcomer: Client = await come(node_url, name="Newcomer")
     compared: set[str] = set()
     folded: dict[int, TableView] = {}
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(4 * PATIENCE_S):  # a socket is heard some ten times a second, and dealing is short
         while not compared >= {"betting", "dealing", "settling"}:
             fresh = await newcomer.watch(table.id)
             snapshot = fresh.mirror.view

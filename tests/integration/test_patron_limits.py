@@ -51,14 +51,14 @@ async def test_a_patron_s_limits_hold_over_two_tables_and_a_reminder_comes(node:
         assert isinstance(notices[0], messages.SessionReminder)
         assert notices[0].played_ms >= 600
         patron = client.patron
-        shown = await punto_server("limits", "show", "--data", node.data, "--patron", patron, "--json")
+        shown = await punto_server("limits", "show", *node.place, "--patron", patron, "--json")
         assert (shown.told["own_stake"], shown.told["staked_today"]) == (1_100, 1_100)
-        await punto_server("limits", "set", "--data", node.data, "--patron", patron, "--exclude-ms", "60000")
+        await punto_server("limits", "set", *node.place, "--patron", patron, "--exclude-ms", "60000")
         with pytest.raises(Excluded):
             await lay(one, 100)
         with pytest.raises(Excluded):
             await client.join(TABLES[0], buy_in=100)
-        await punto_server("limits", "set", "--data", node.data, "--patron", patron, "--exclude-ms", "0")
+        await punto_server("limits", "set", *node.place, "--patron", patron, "--exclude-ms", "0")
         async with client_sdk.connect(node.url, token=client.token) as again:  # another line, the same limits
             assert (await again.limits()).own.stake_per_day == 1_100
         for table in (one, two):
@@ -67,7 +67,7 @@ async def test_a_patron_s_limits_hold_over_two_tables_and_a_reminder_comes(node:
 
 async def test_a_loss_limit_that_the_house_sets_is_told_and_held(node: NodeProcess) -> None:
     async with client_sdk.connect(node.url, name="Lou", buy_in=10_000) as client:
-        words = ("limits", "set", "--data", node.data, "--patron", client.patron, "--loss-per-day", "100")
+        words = ("limits", "set", *node.place, "--patron", client.patron, "--loss-per-day", "100")
         assert (await punto_server(*words)).code == 0
         table = await client.join(TABLES[0])
         with pytest.raises(LossLimit):
@@ -83,5 +83,5 @@ async def test_strange_limits_are_refused(node: NodeProcess) -> None:
         for fields in ({"stake_per_day": -1}, {"session_ms": 1.5}, {"exclude_ms": 10**13}, {"reminder_ms": True}):
             assert (await client.ask("set_limits", **fields))["name"] == "BAD_FIELD", fields
         assert (await client.call("set_limits"))["own"]["stake_per_day"] is None
-    ended = await punto_server("limits", "set", "--data", node.data, "--patron", "nobody", "--loss-per-day", "1")
+    ended = await punto_server("limits", "set", *node.place, "--patron", "nobody", "--loss-per-day", "1")
     assert (ended.code, "no such patron" in ended.err) == (1, True)

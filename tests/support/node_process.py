@@ -47,6 +47,11 @@ class NodeProcess:
         self._lines: Queue[str] = Queue()
 
     @property
+    def place(self) -> tuple[str, str]:
+        """The words by which a command finds what this node keeps."""
+        return ("--store", str(self.flags["store"])) if "store" in self.flags else ("--data", str(self.data))
+
+    @property
     def url(self) -> str:
         """Where clients connect."""
         return f"ws://127.0.0.1:{self.port}"

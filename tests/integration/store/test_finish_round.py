@@ -116,10 +116,8 @@ async def test_pages_and_the_newest_are_kept(tables: Tables, ledger: Ledger) -> 
     assert await tables.rounds_before(owner.table, 1, 3) == []
     with pytest.raises(Refused, match="UNKNOWN_TABLE"):
         await tables.rounds_before(fresh_id("nowhere"), None, 3)
-    pipeline = ledger.raw.pipeline(transaction=False)
     for number in range(5, rounds_max + 300):
-        await pipeline.xadd(keys.rounds_key(owner.table), {"round": b"old"}, id=f"{number}-0")
-    await pipeline.execute()
+        await ledger.raw.xadd(keys.rounds_key(owner.table), {"round": b"old"}, id=f"{number}-0")
     late = Change(replace(owner.state, round=rounds_max + 300), ())
     await tables.finish_round(owner.table, owner.lease, late, finished)
     length = await ledger.raw.xlen(keys.rounds_key(owner.table))

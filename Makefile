@@ -9,8 +9,9 @@ PYTHON ?=
 ARGS ?=
 URL ?= ws://127.0.0.1:8765
 DATA ?= data
-WORKERS ?= 3
 STORE ?=
+# A cluster is six processes for each test that has one of its own.
+WORKERS ?= $(if $(STORE),2,3)
 RACES ?= 10000
 RUNS ?= 1000
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input

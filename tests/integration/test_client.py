@@ -185,8 +185,11 @@ async def test_a_mirror_is_what_a_newcomer_is_told(come: Any, node_url: str) -> 
     newcomer: Client = await come(node_url, name="Newcomer")
     compared: set[str] = set()
     folded: dict[int, TableView] = {}
-    async with asyncio.timeout(4 * PATIENCE_S):  # a socket is heard some ten times a second, and dealing is short
-        while not compared >= {"betting", "dealing", "settling"}:
+    async with asyncio.timeout(PATIENCE_S):
+        while missing := {"betting", "dealing", "settling"} - compared:
+            while table.mirror.view.phase not in missing:
+                await asyncio.sleep(0.001)
+            folded[table.mirror.seq] = table.mirror.view
             fresh = await newcomer.watch(table.id)
             snapshot = fresh.mirror.view
             await fresh.unwatch()

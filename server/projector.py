@@ -69,32 +69,32 @@ class Projector:
     async def project(self) -> None:
         """Copy everything that is sealed by now. Raises `StoreError`."""
         marks = await self._ledgers.marks(self._table)
-        batch, pace = _Batch(), _Pace()
+        batch, rest = _Batch(), _Rest()
         async for number, packed in self._ledgers.entries_after(self._table, marks.projected_to, marks.seal.sealed_to):
             entry = self._read(number, packed)
             batch.number = number
             if entry is not None:
                 batch.at_ms = entry.at_ms
-                await self._add(batch, number, entry, pace)
+                await self._add(batch, number, entry, rest)
             if batch.count >= BATCH_COPIES_MAX:
-                await self._send(batch, marks, pace)
+                await self._send(batch, marks, rest)
                 batch = _Batch()
         if batch.number:
-            await self._send(batch, marks, pace)
+            await self._send(batch, marks, rest)
 
-    async def _add(self, batch: "_Batch", number: int, entry: Entry, pace: "_Pace") -> None:
+    async def _add(self, batch: "_Batch", number: int, entry: Entry, rest: "_Rest") -> None:
         for patron, copy in copies_of(self._table, number, entry):
             batch.copies.setdefault(patron, []).append(copy)
             batch.count += 1
             if batch.count % COPIES_AT_ONCE == 0:
-                await pace.rest()
+                await rest.take()
 
-    async def _send(self, batch: "_Batch", marks: Marks, pace: "_Pace") -> None:
+    async def _send(self, batch: "_Batch", marks: Marks, rest: "_Rest") -> None:
         """Append the copies; the table's mark moves when all were answered."""
         waiting, lost = iter(batch.copies.items()), 0
         while some := list(islice(waiting, PATRONS_AT_ONCE)):
             lost += await self._ledgers.project(self._table, marks, some)
-            await pace.rest()
+            await rest.take()
         if lost:
             log.warning("patrons_without_wallet", extra={"table": self._table, "patrons": lost})
         await self._ledgers.move_projected(self._table, self._lease, batch.number, batch.at_ms)
@@ -125,13 +125,13 @@ class _Batch:
         self.at_ms = 0
 
 
-class _Pace:
-    """Rests as long as was worked: nobody waits for a copy, but other tables for their deadlines."""
+class _Rest:
+    """As long as was worked before it: nobody waits for a copy, but other tables for their deadlines."""
 
     def __init__(self) -> None:
         self._since_s = monotonic()
 
-    async def rest(self) -> None:
+    async def take(self) -> None:
         """Sleep, after some work."""
         await asyncio.sleep(monotonic() - self._since_s)
         self._since_s = monotonic()

@@ -23,7 +23,7 @@ class SingleCalls(Batcher):
 
 
 setattr(node, "Batcher", SingleCalls)  # noqa: B010 - a replaced import, which mypy would refuse
-setattr(driver, "PLACE_WAIT_MS", 120_000)  # noqa: B010
+setattr(driver, "PLACE_WAIT_MS", 120_000)  # noqa: B010 - the same
 
 if __name__ == "__main__":
     sys.exit(main())

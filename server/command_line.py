@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from server.commands import audit, ledger, limits, seal_key, serve, settings, tables, token, wallet
+from server.commands import audit, ledger, limits, log, seal_key, serve, settings, tables, token, wallet
 from server.embedded import EmbeddedError
 from server.options.catalogue import OPTIONS
 from server.options.sources import suggestion
@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "audit": audit,
     "ledger": ledger,
     "limits": limits,
+    "log": log,
     "seal-key": seal_key,
     "tables": tables,
     "token": token,

@@ -18,6 +18,7 @@ from typing import Final
 from server.store.errors import Refused
 from server.store.ledgers import Ledgers
 from server.store.limits import LimitBook, Limits, Side, Wanted
+from server.store.operator_acts import UNSIGNED, Signed
 from server.store.tables import Need
 
 log = logging.getLogger(__name__)
@@ -46,9 +47,9 @@ class PatronLimits:
         """Read what the wallet knows, and ask no table. Raises as `read` does."""
         return await self._book.read(patron)
 
-    async def set(self, patron: str, side: Side, wanted: Wanted) -> Limits:
+    async def set(self, patron: str, side: Side, wanted: Wanted, signed: Signed = UNSIGNED) -> Limits:
         """Change a patron's limits; they hold at every table when this returns. Raises as `read` does."""
-        limits = await self._book.set(patron, side, wanted, self._loosen_ms)
+        limits = await self._book.set(patron, side, wanted, self._loosen_ms, signed)
         await self._impose_everywhere(patron, limits)
         return await self._book.read(patron)
 

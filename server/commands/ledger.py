@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from server.commands.signing import add_signature, signed
 from server.commands.store_place import add_place, open_store
 from server.export_file import open_output
 from server.exporting import Exported, cut_what_was_not_noted, export_table
@@ -38,6 +39,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         which.add_argument("--table", metavar="ID", help="one table")
         which.add_argument("--all", action="store_true", help="every table")
         parser.add_argument("--consumer", metavar="NAME", type=_consumer, required=True, help="whose position counts")
+    add_signature(forget)
     export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="(%(default)s)")
     export.add_argument("--output", metavar="FILE", type=Path, help="go on in this file (default: standard output)")
     check = verbs.add_parser("check", help="check an export: nothing missing, nothing doubled, seals that fit")
@@ -74,7 +76,7 @@ async def _export(args: argparse.Namespace) -> int:
 async def _forget(args: argparse.Namespace) -> int:
     async with open_store(args) as store:
         async for table in _tables(args, store.driver):
-            was_known = await Ledgers(store.driver).forget_consumer(table, args.consumer)
+            was_known = await Ledgers(store.driver).forget_consumer(table, args.consumer, signed(args))
             print(f"{table}: {'forgotten' if was_known else 'was not known'}", file=sys.stderr)
     return 0
 

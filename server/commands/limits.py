@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from client_sdk.protocol.messages import AMOUNT_MAX, LIMIT_MS_MAX
+from server.commands.signing import add_signature, signed
 from server.commands.store_place import add_place, open_store
 from server.options.kinds import whole
 from server.patron_limits import PatronLimits
@@ -34,6 +35,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         parser.add_argument("--patron", metavar="ID", type=_patron, required=True, help="whose")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
         if verb == "set":
+            add_signature(parser)
             parser.add_argument("--stake-per-day", metavar="N", type=_number(AMOUNT_MAX), help="minor units")
             parser.add_argument("--loss-per-day", metavar="N", type=_number(AMOUNT_MAX), help="minor units")
             parser.add_argument("--session-ms", metavar="MS", type=_number(LIMIT_MS_MAX), help="from the first bet on")
@@ -65,7 +67,7 @@ async def _do(args: argparse.Namespace, driver: Driver) -> Told:
     if until_ms:
         until_ms += (await limits.peek(args.patron)).now_ms
     wanted = Wanted(args.stake_per_day, args.loss_per_day, args.session_ms, None, until_ms)
-    return _told(args.patron, await limits.set(args.patron, "house", wanted))
+    return _told(args.patron, await limits.set(args.patron, "house", wanted, signed(args)))
 
 
 def _told(patron: str, limits: Limits) -> Told:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from jwt.algorithms import HMACAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from server.auth import IdentityRefused, Role, clean_name
+from server.commands.signing import add_signature, signed
 from server.commands.store_place import add_place, open_store
 from server.settings import BadSetting
 from server.store.revocations import Revocations
@@ -42,6 +43,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     key.add_argument("--checking", metavar="FILE", type=Path, required=True, help="new: for serve --token-keys")
     revoke = verbs.add_parser("revoke", help="end a token, or all that a patron has, before it expires")
     add_place(revoke)
+    add_signature(revoke)
     whom = revoke.add_mutually_exclusive_group(required=True)
     whom.add_argument("--token-id", metavar="ID", type=_form(TOKEN_ID_FORM), help="its jti")
     whom.add_argument("--patron", metavar="ID", type=_form(PATRON_FORM), help="whose tokens, all issued until now")
@@ -136,7 +138,10 @@ def new_key(algorithm: str, key_id: str) -> tuple[dict[str, Any], dict[str, Any]
 async def _revoke(args: argparse.Namespace) -> dict[str, Any]:
     async with open_store(args) as store:
         at_ms = await Revocations(store.driver).revoke(
-            token_id=args.token_id or "", patron=args.patron or "", kept_ms=args.token_life_max_ms
+            token_id=args.token_id or "",
+            patron=args.patron or "",
+            kept_ms=args.token_life_max_ms,
+            signed=signed(args),
         )
     return {"token_id": args.token_id, "patron": args.patron, "at_ms": at_ms}
 

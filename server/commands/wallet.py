@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from client_sdk.protocol.messages import AMOUNT_MAX
+from server.commands.signing import add_signature, signed
 from server.commands.store_place import add_place, open_store
 from server.store.books import Books, WalletBook
 from server.store.driver import Driver
@@ -42,6 +43,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         parser.add_argument("--patron", metavar="ID", type=_patron, required=True, help="whose wallet")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
         if verb in _KINDS:
+            add_signature(parser)
             parser.add_argument("--amount", metavar="N", type=_amount, required=True, help="minor units")
             parser.add_argument(
                 "--operation",
@@ -78,7 +80,8 @@ async def _in_store(args: argparse.Namespace, verb: Callable[[argparse.Namespace
 
 
 async def _operate(args: argparse.Namespace, driver: Driver) -> Told:
-    done = await Wallets(driver).operate(args.patron, args.operation, _KINDS[args.verb], args.amount)
+    kind = _KINDS[args.verb]
+    done = await Wallets(driver).operate(args.patron, args.operation, kind, args.amount, signed(args))
     return {"patron": args.patron, "operation": args.operation, "amount": args.amount, **done._asdict()}
 
 

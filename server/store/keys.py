@@ -6,7 +6,7 @@ slot of a cluster. Ids are percent-encoded, so no id can reach into another's ke
 
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 TABLES: Final = "punto:tables"
 SEAL_KEY: Final = "punto:seal_key"
@@ -16,6 +16,9 @@ NODE_SETTINGS: Final = f"{{{NODES}}}:settings"
 NODES_CHANNEL: Final = f"{{{NODES}}}:bus"
 """The sharded channel on which nodes tell each other to look into the register, in the slot of NODES."""
 REVOKED: Final = "punto:revoked"
+REVOKED_ACTS: Final = f"{{{REVOKED}}}:operated"
+"""The stream of what operators revoked, in the slot of REVOKED."""
+OPERATED_PATTERN: Final = "punto:{*}:operated"
 WALLETS_PREFIX: Final = "punto:{w:"
 WALLETS_PATTERN: Final = "punto:{w:*}"
 _TABLE_PARTS: Final = (
@@ -43,7 +46,7 @@ _TABLE_PARTS: Final = (
     "cutters",
     "shoes",
 )
-_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids", "limits")
+_WALLET_PARTS: Final = ("ledger", "rounds", "operations", "operation_ids", "limits", "operated")
 
 
 def table_key(table: str) -> str:
@@ -106,6 +109,17 @@ def consumers_key(table: str) -> str:
 def operated_key(table: str) -> str:
     """Name the stream of what operators did to a table."""
     return f"{table_key(table)}:operated"
+
+
+def patron_operated_key(patron: str) -> str:
+    """Name the stream of what operators did to a patron's wallet and limits."""
+    return f"{wallet_key(patron)}:operated"
+
+
+def subject_of(operated: str) -> tuple[str, str]:
+    """Say whose log of operator acts a key names: ("table", its id) or ("patron", its id)."""
+    kind, _, quoted = operated.removeprefix("punto:{").removesuffix("}:operated").partition(":")
+    return {"t": "table", "w": "patron"}[kind], unquote(quoted)
 
 
 def cuts_key(table: str) -> str:

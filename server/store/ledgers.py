@@ -13,6 +13,7 @@ from server.ledger.copies import Copy
 from server.store import keys
 from server.store.driver import Answer, Driver, Script
 from server.store.errors import Refused
+from server.store.operator_acts import UNSIGNED, Signed
 from server.store.tables import Lease
 
 LEDGER_PAGE_MAX: Final = 500
@@ -21,7 +22,8 @@ so a page stays below two megabytes."""
 TRIM_MAX: Final = 10_000
 """Entries that one call takes away: a few milliseconds."""
 _TABLE_SCRIPTS: Final = {
-    name: Script(name, "_table") for name in ("move_projected", "trim_ledger", "open_consumer", "move_consumer")
+    name: Script(name, "_table")
+    for name in ("move_projected", "trim_ledger", "open_consumer", "move_consumer", "forget_consumer")
 }
 _MARKS: Final = (
     *("schema", "ledger", "seal", "sealed_to"),
@@ -92,9 +94,10 @@ class Ledgers:
         found: dict[bytes, bytes] = await self._driver.call("HGETALL", keys.consumers_key(table))
         return {name.decode(): int(number) for name, number in found.items()}
 
-    async def forget_consumer(self, table: str, consumer: str) -> bool:
-        """Wait for this consumer no longer; says whether it was known."""
-        return bool(await self._driver.call("HDEL", keys.consumers_key(table), consumer))
+    async def forget_consumer(self, table: str, consumer: str, signed: Signed = UNSIGNED) -> bool:
+        """Wait for this consumer no longer, as an operator says; says whether it was known. Raises `Refused`
+        UNKNOWN_TABLE."""
+        return bool((await self._run("forget_consumer", table, consumer, *signed))[2])
 
     # --- a patron's ledger --------------------------------------------------------------------------------------------
 

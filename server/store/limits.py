@@ -9,6 +9,7 @@ import msgpack
 
 from server.store import keys
 from server.store.driver import Driver, Script
+from server.store.operator_acts import UNSIGNED, Signed
 from server.store.tables import Need
 
 WITHOUT: Final = 2**53 - 1
@@ -92,11 +93,11 @@ class LimitBook:
         """Read what holds. Raises `Refused` UNKNOWN_PATRON."""
         return _limits(await self._of(patron, "read"))
 
-    async def set(self, patron: str, side: Side, wanted: Wanted, loosen_ms: int) -> Limits:
-        """Change one side's limits; what is looser of the patron's own holds after `loosen_ms`. Raises `Refused`
-        UNKNOWN_PATRON."""
+    async def set(self, patron: str, side: Side, wanted: Wanted, loosen_ms: int, signed: Signed = UNSIGNED) -> Limits:
+        """Change one side's limits; what is looser of the patron's own holds after `loosen_ms`, what the house sets is
+        entered into the log of operator acts. Raises `Refused` UNKNOWN_PATRON."""
         words = ("" if value is None else value for value in wanted)
-        return _limits(await self._of(patron, "set", side, *words, loosen_ms))
+        return _limits(await self._of(patron, "set", side, *words, loosen_ms, *signed, _details(wanted)))
 
     async def grant(self, patron: str, table: str, need: Need, break_ms: int) -> Granted:
         """Let a table go further. Raises `Refused` STALE, EXCLUDED, SESSION_OVER, STAKE_LIMIT, LOSS_LIMIT."""
@@ -117,6 +118,11 @@ class LimitBook:
         """Tell a table how far it may go. Raises `Refused` STALE."""
         script_args = (patron, need.version, need.day, need.turn, *granted)
         await self._driver.run(_RAISE, keys.table_keys(table), script_args)
+
+
+def _details(wanted: Wanted) -> str:
+    """Tell a change in a line."""
+    return " ".join(f"{name}={value}" for name, value in wanted._asdict().items() if value is not None)
 
 
 def _limits(answer: list[Any]) -> Limits:

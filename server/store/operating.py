@@ -1,6 +1,6 @@
 """What an operator wants of a table: noted in the store by any command, carried out by whichever node owns the table.
 
-Each act lies in the table's own log (who, when, what), written in the same script as the wish itself.
+Each act is in the log of operator acts (`operator_acts.py`), entered by the same script as the wish itself.
 """
 
 from typing import Final, NamedTuple
@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from client_sdk.protocol.messages import TableRules
 from server.store import keys
 from server.store.driver import Driver, Script
+from server.store.operator_acts import Signed
 from server.store.records import pack, unpack_rules
 
 OPEN: Final = "open"
@@ -16,7 +17,6 @@ DRAINING: Final = "draining"
 CLOSED: Final = "closed"
 HOUSE_RULES: Final = "-"
 """In place of rules: the house's again."""
-ACTS_PAGE_MAX: Final = 500
 _OPERATE: Final = Script("operate_table", "_table")
 
 
@@ -37,16 +37,6 @@ class Asked(NamedTuple):
     void_round: int
 
 
-class OperatorAct(NamedTuple):
-    """One line of a table's log of operator acts."""
-
-    at_ms: int
-    by: str
-    verb: str
-    reason: str
-    details: str
-
-
 class Operating:
     """The operator's hand on the tables of one store."""
 
@@ -56,18 +46,17 @@ class Operating:
     async def operate(
         self,
         table: str,
-        by: str,
+        signed: Signed,
         verb: str,
         *,
         mode: str = "",
-        reason: str = "",
         voids: bool = False,
         rules: TableRules | str = "",
         details: str = "",
     ) -> Asked:
         """Note a wish and enter it into the log. Raises `Refused` UNKNOWN_TABLE, TABLE_CLOSED, TABLE_OPEN."""
         packed = pack(rules) if isinstance(rules, TableRules) else rules
-        args = (by, verb, mode, reason, int(voids), packed, details)
+        args = (signed.by, verb, mode, signed.reason, int(voids), packed, details)
         _, _, after_seq, is_owned, void_round = await self._driver.run(_OPERATE, keys.table_keys(table), args)
         return Asked(after_seq, bool(is_owned), void_round)
 
@@ -76,13 +65,3 @@ class Operating:
         key = keys.table_key(table)
         mode, reason, rules = await self._driver.call("HMGET", key, "mode", "mode_reason", "own_rules")
         return Wishes((mode or b"").decode() or OPEN, (reason or b"").decode(), unpack_rules(rules) if rules else None)
-
-    async def acts(self, table: str) -> list[OperatorAct]:
-        """Read the newest acts of a table's log, oldest first, at most ACTS_PAGE_MAX."""
-        found = await self._driver.call("XREVRANGE", keys.operated_key(table), "+", "-", "COUNT", ACTS_PAGE_MAX)
-        return [_act(fields) for _, fields in reversed(found)]
-
-
-def _act(fields: dict[bytes, bytes]) -> OperatorAct:
-    text = {name.decode(): value.decode() for name, value in fields.items()}
-    return OperatorAct(int(text["at_ms"]), text["by"], text["verb"], text["reason"], text["details"])

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from server.store import keys
 from server.store.driver import Driver, Script
+from server.store.operator_acts import UNSIGNED, Signed
 
 _REVOKE: Final = Script("revoke", None)
 _BY_ID: Final = "t:"
@@ -36,11 +37,14 @@ class Revocations:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
-    async def revoke(self, *, token_id: str = "", patron: str = "", kept_ms: int) -> int:
-        """Note that a token, or a patron's tokens so far, count no more; returns when, by the store's clock."""
+    async def revoke(self, *, token_id: str = "", patron: str = "", kept_ms: int, signed: Signed = UNSIGNED) -> int:
+        """Note that a token, or a patron's tokens so far, count no more, and enter it into the log of operator acts;
+        returns when, by the store's clock."""
         assert bool(token_id) != bool(patron), "one of them"
         member = f"{_BY_ID}{token_id}" if token_id else f"{_PATRON}{patron}"
-        return int((await self._driver.run(_REVOKE, (keys.REVOKED,), (member, kept_ms)))[1])
+        details = f"token {token_id}" if token_id else f"all of patron {patron}"
+        script_keys, args = (keys.REVOKED, keys.REVOKED_ACTS), (member, kept_ms, *signed, details)
+        return int((await self._driver.run(_REVOKE, script_keys, args))[1])
 
     async def of(self, token_id: str, patron: str) -> list[Revoked]:
         """Look up what was revoked of this token and this patron."""

@@ -5,6 +5,7 @@ from typing import Final, Literal, NamedTuple
 from server.store import keys
 from server.store.driver import Answer, Driver, Script
 from server.store.errors import Refused
+from server.store.operator_acts import UNSIGNED, Signed
 
 _SCRIPTS: Final = {
     name: Script(name, "_wallet", moves_money=name not in ("read_wallet", "open_buy_ins"))
@@ -86,10 +87,12 @@ class Wallets:
         """Take a cash-out, once; returns the balance."""
         return int((await self._run("take_cash_out", patron, table, n, amount))[1])
 
-    async def operate(self, patron: str, operation: str, kind: Operation, amount: int) -> Operated:
+    async def operate(
+        self, patron: str, operation: str, kind: Operation, amount: int, signed: Signed = UNSIGNED
+    ) -> Operated:
         """Put money into a wallet or take it out, once for each operation id; the newest 1,000 of a wallet are known.
 
         Raises `Refused` UNKNOWN_PATRON, OPERATION_REUSED, INSUFFICIENT_WALLET, WALLET_TOO_FULL.
         """
-        _, balance, at_ms, is_new = await self._run("operate_wallet", patron, operation, kind, amount)
+        _, balance, at_ms, is_new = await self._run("operate_wallet", patron, operation, kind, amount, *signed)
         return Operated(balance, at_ms, bool(is_new))

@@ -10,6 +10,7 @@ from typing import Final
 
 from server.store.driver import Driver
 from server.store.operating import Operating
+from server.store.operator_acts import Signed
 from server.store.tables import Tables
 from tests.bench.process import cpu_us
 from tests.support.node_process import NodeProcess
@@ -52,14 +53,14 @@ class BenchHouse:
 
     async def pause(self, table: str = TABLE) -> None:
         """Let no round begin after this one, and wait until it is over."""
-        await self._operating.operate(table, "bench", "pause", mode="paused")
+        await self._operating.operate(table, Signed("bench"), "pause", mode="paused")
         async with asyncio.timeout(CHANGE_S_MAX):
             while (await self.tables.view(table, None, 0)).view.phase != "paused":
                 await asyncio.sleep(0.05)
 
     async def resume(self, table: str = TABLE) -> None:
         """Let rounds begin again."""
-        await self._operating.operate(table, "bench", "resume", mode="open")
+        await self._operating.operate(table, Signed("bench"), "resume", mode="open")
 
 
 @asynccontextmanager

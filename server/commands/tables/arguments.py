@@ -2,18 +2,17 @@
 
 import argparse
 import asyncio
-import getpass
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
 
 from client_sdk.protocol.messages import AMOUNT_MAX, TableId, TableView
+from server.commands.signing import add_signature
 from server.commands.store_place import add_place
 from server.store.errors import Refused
 from server.store.tables import Tables
 
-REASON_CHARS_MAX: Final = 100
 WAIT_MS_MAX: Final = 10_000
 """A table whose owner has died has the next one, and all stakes back, well within this time."""
 LOOK_MS: Final = 50
@@ -36,8 +35,7 @@ class OneRefused(Exception):
 def add_who(parser: argparse.ArgumentParser) -> None:
     """Add where the store is, who acts and why."""
     add_place(parser)
-    parser.add_argument("--by", metavar="NAME", type=words, default=None, help="who acts (the user of this process)")
-    parser.add_argument("--reason", metavar="TEXT", type=words, help="told to everybody at the table")
+    add_signature(parser, "told to everybody at the table")
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -50,19 +48,6 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--table", metavar="ID", type=table_id, help="which table")
     which.add_argument("--all", action="store_true", help="every table")
-
-
-def why(args: argparse.Namespace) -> str:
-    """Say why, '' where no reason was given."""
-    return args.reason or ""
-
-
-def who(args: argparse.Namespace) -> str:
-    """Name who acts."""
-    try:
-        return args.by or getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
-        return "unknown"
 
 
 async def reached(tables: Tables, table: str, is_so: Callable[[TableView], bool]) -> bool:
@@ -98,10 +83,3 @@ def round_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 16 and 1 <= int(text) <= AMOUNT_MAX):
         raise argparse.ArgumentTypeError(f"not a round's number: {text!r}")
     return int(text)
-
-
-def words(text: str) -> str:
-    """Read a few words for people."""
-    if not (1 <= len(text) <= REASON_CHARS_MAX and text.isprintable()):
-        raise argparse.ArgumentTypeError(f"1 to {REASON_CHARS_MAX} printable characters are wanted")
-    return text

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from client_sdk.protocol.messages import TableView
+from server.commands.signing import signed
 from server.commands.store_place import open_store
-from server.commands.tables.arguments import OneRefused, add_tables, add_who, reached, who, why
+from server.commands.tables.arguments import OneRefused, add_tables, add_who, reached
 from server.store.errors import Refused
 from server.store.operating import CLOSED, DRAINING, OPEN, PAUSED, Asked, Operating
 from server.store.tables import Tables
@@ -75,10 +76,9 @@ async def _ask(operating: Operating, table: str, args: argparse.Namespace) -> As
     try:
         return await operating.operate(
             table,
-            who(args),
+            signed(args),
             args.verb,
             mode=mode,
-            reason=why(args),
             voids=args.now,
             details="now" if args.now else "",
         )

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from client_sdk.game.variants import variant_named
 from client_sdk.protocol.messages import TableRules
+from server.commands.signing import signed
 from server.commands.store_place import open_store
-from server.commands.tables.arguments import OneRefused, add_table, add_who, who, why
+from server.commands.tables.arguments import OneRefused, add_table, add_who
 from server.options.catalogue import OPTIONS
 from server.options.flags import add_some
 from server.options.sources import gather
@@ -39,7 +40,7 @@ async def _limits(args: argparse.Namespace) -> list[str]:
             own = (await operating.wishes(args.table)).rules
             rules = HOUSE_RULES if args.house else _changed(own or before, changes)
             details = "house" if args.house else " ".join(f"{key}={value}" for key, value in changes.items())
-            await operating.operate(args.table, who(args), "limits", reason=why(args), rules=rules, details=details)
+            await operating.operate(args.table, signed(args), "limits", rules=rules, details=details)
         except Refused as refused:
             raise OneRefused(args.table, refused) from None
     return [f"changed: {args.table}, from its next round on: {details}"]

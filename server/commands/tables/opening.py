@@ -6,8 +6,9 @@ import secrets
 
 from client_sdk.game.variants import VARIANTS, variant_named
 from client_sdk.protocol.messages import TableRules
+from server.commands.signing import signed
 from server.commands.store_place import open_store
-from server.commands.tables.arguments import OneRefused, add_table, add_who, reached, who, why
+from server.commands.tables.arguments import OneRefused, add_table, add_who, reached
 from server.options.flags import add_some
 from server.options.sources import gather
 from server.options.table_limits import LIMIT_KEYS, limits_given, limits_of, refuse_impossible
@@ -37,7 +38,7 @@ async def _open(args: argparse.Namespace) -> list[str]:
         elif limits_given(args) or args.variant:
             raise BadSetting(f"{args.table} is there already: `tables limits` changes its limits", "table")
         try:
-            await Operating(store.driver).operate(args.table, who(args), "open", mode=OPEN, reason=why(args))
+            await Operating(store.driver).operate(args.table, signed(args), "open", mode=OPEN)
         except Refused as refused:
             raise OneRefused(args.table, refused) from None
         if store.is_served and await reached(tables, args.table, lambda view: view.phase != "closed"):

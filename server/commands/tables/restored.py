@@ -12,8 +12,9 @@ from functools import partial
 from typing import Final
 
 from client_sdk.protocol.messages import AMOUNT_MAX
+from server.commands.signing import signed
 from server.commands.store_place import OpenStore, open_store
-from server.commands.tables.arguments import OneRefused, add_tables, add_who, comes_true, who, why
+from server.commands.tables.arguments import OneRefused, add_tables, add_who, comes_true
 from server.store.errors import Refused
 from server.store.operating import Operating
 from server.store.tables import Tables
@@ -43,7 +44,7 @@ async def _one(store: OpenStore, table: str, args: argparse.Namespace) -> str:
             return f"passed over: {table} is closed"
         life = secrets.token_hex(8)
         await tables.report_loss(table, view.incarnation, AMOUNT_MAX, life)
-        await Operating(store.driver).operate(table, who(args), "restored", reason=why(args))
+        await Operating(store.driver).operate(table, signed(args), "restored")
     except Refused as refused:
         raise OneRefused(table, refused) from None
     if store.is_served and await comes_true(partial(_is_answered, tables, table)):

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgpack
 
+from server.commands.signing import signed
 from server.commands.store_place import open_store
 from server.commands.tables.arguments import (
     LOOK_MS,
@@ -18,8 +19,6 @@ from server.commands.tables.arguments import (
     add_table,
     add_who,
     round_number,
-    who,
-    why,
 )
 from server.store.errors import Refused
 from server.store.tables import Tables
@@ -47,7 +46,8 @@ async def _asked_and_told(args: argparse.Namespace) -> str:
     what = f"round {args.round} at {args.table}"
     async with open_store(args) as store:
         tables = Tables(store.driver)
-        asked = await tables.ask_void(args.table, args.round, why(args), who(args))
+        by, reason = signed(args)
+        asked = await tables.ask_void(args.table, args.round, reason, by)
         if not store.is_served:
             return f"noted: {what} is made void by the next node that serves this store, before anything else"
         told = await _wait(tables, args.table, args.round, asked.after_seq)

@@ -8,12 +8,13 @@
 --            2 the patron's own ledger: a stream, entry n-0 without gaps, some LEDGER_MAX kept
 --            3 the rounds that the patron has played: a stream, some ROUNDS_MAX kept
 --            4 what the operator did, by operation id; 5 those ids, the newest first (see operate_wallet.lua)
---            6 the patron's own limits (see limits.lua)
+--            6 the patron's own limits (see limits.lua); 7 the log of operator acts: a stream, some OPERATED_MAX kept
 -- A wallet that is not there is an error, never a new patron with a start balance.
 local WALLET, LEDGER, ROUNDS, OPERATIONS, OPERATION_IDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local LIMITS = KEYS[6]
+local LIMITS, OPERATED = KEYS[6], KEYS[7]
 local LEDGER_MAX = 10000
 local ROUNDS_MAX = 1000
+local OPERATED_MAX = 10000
 
 local function int(number)
   return string.format('%d', number)
@@ -38,6 +39,13 @@ local function enter(kind, amount, table, n, request)
   local time = redis.call('TIME')
   local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
   append(cmsgpack.pack({ kind, now_ms, tonumber(amount), number_field('balance'), table, tonumber(n), request }))
+end
+
+-- Enters what an operator did to this patron into the log of operator acts.
+local function note_act(by, verb, reason, details)
+  local time = redis.call('TIME')
+  redis.call('XADD', OPERATED, 'MAXLEN', '~', OPERATED_MAX, '*', 'at_ms', int(time[1] * 1000 + math.floor(time[2] / 1000)),
+    'by', by, 'verb', verb, 'reason', reason, 'details', details)
 end
 
 local exists = redis.call('EXISTS', WALLET) == 1

@@ -8,7 +8,8 @@
 --            day, grants table -> {turn, stake, loss}: how far each table may let the patron go on that day
 --            session_at_ms, session_until_ms
 -- args       'read' |
---            'set', own | house, stake, loss, session_ms, reminder_ms, excluded_until_ms ('' as it is, 0 none), loosen_ms |
+--            'set', own | house, stake, loss, session_ms, reminder_ms, excluded_until_ms ('' as it is, 0 none), loosen_ms,
+--                   by, reason, details (house: what is entered into the log of operator acts) |
 --            'grant', table, version, day, turn, stake, loss, break_ms |
 --            'settle', table, day, turn, stake, loss
 -- returns    read, set: {'ok', now_ms, version, the packed map}
@@ -147,6 +148,7 @@ if verb == 'set' then
     end
   else
     set_house()
+    note_act(ARGV[9], 'limits', ARGV[10], ARGV[11])
   end
   if in_force('session') < kept.session_until_ms - kept.session_at_ms then -- one under way ends sooner
     kept.session_until_ms = kept.session_at_ms + in_force('session')

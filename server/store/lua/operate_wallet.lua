@@ -1,6 +1,6 @@
 -- Puts money into a wallet or takes it out, as the operator says, once for each operation id: done or refused, the first
--- answer is kept and given again. The newest OPERATIONS_MAX of a wallet are kept.
--- args     operation id, kind (credited | debited), amount (minor units)
+-- answer is kept and given again. The newest OPERATIONS_MAX of a wallet are kept. What is done is in the log of operator acts.
+-- args     operation id, kind (credited | debited), amount (minor units), by, reason (for people)
 -- returns  {'ok', balance after it, done_at_ms, 1 done now | 0 done before}
 -- refusals UNKNOWN_PATRON | OPERATION_REUSED (another kind or amount), both not kept |
 --          INSUFFICIENT_WALLET at_ms |
@@ -38,6 +38,7 @@ if code == 'ok' then
   redis.call('HINCRBY', WALLET, 'balance', int(change))
   redis.call('HINCRBY', WALLET, counter, int(amount))
   enter(kind, change, '', 0, id)
+  note_act(ARGV[4], kind, ARGV[5], int(amount) .. ', operation ' .. id)
 end
 local balance = number_field('balance')
 redis.call('HSET', OPERATIONS, id, cmsgpack.pack({ kind, amount, code, balance, now_ms }))

@@ -67,8 +67,8 @@ async def test_a_table_is_paused_resumed_and_its_round_made_void(arrive, node: N
     await bob.next("table_paused", table=TABLE)
     assert len((await done(node, "resume", "--all")).splitlines()) == 5
     await bob.next("betting_opened", table=TABLE)
-    log = (await tables(node, "log", "--table", TABLE)).out.splitlines()
-    told = [line.split(" ", 2)[2] for line in log]
+    log = (await punto_server_here("log", "--data", node.data, "--table", TABLE)).out.splitlines()
+    told = [line.split(": ", 1)[1] for line in log]
     assert told == [
         "pause by Olga: the lamp fell down",
         "pause (now) by Olga",

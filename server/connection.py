@@ -22,31 +22,20 @@ from client_sdk.protocol.messages import (
     AnyRequest,
     Cut,
     CutAccepted,
-    CutsPage,
     Error,
     Hello,
     History,
-    HistoryPage,
     Join,
     Leave,
     Left,
     Limits,
-    ListCuts,
-    ListTables,
-    PatronCut,
     Ping,
     Pong,
-    RecallShoe,
     Refresh,
     Refreshed,
     Reply,
-    Rounds,
-    RoundsPage,
     SetLimits,
-    ShoeRecalled,
     Statement,
-    StatementPage,
-    TablesPage,
     TokenExpiring,
     Unwatch,
     Watch,
@@ -63,13 +52,13 @@ from server.hub import Hub
 from server.metrics import count_answer
 from server.outlet import Outlet
 from server.pacing import PAGE, Pace
+from server.pages import READERS, Pages
 from server.patron_limits import PatronLimits
 from server.reminders import Reminders
-from server.replies import error_of, error_reply, limits_now, line_of, receipt_or_error, summary
-from server.statements import Statements
+from server.replies import error_of, error_reply, limits_now, line_of, receipt_or_error
 from server.store import limits as book
 from server.store.errors import Refused, StoreError
-from server.store.tables import TABLES_PAGE_MAX, ActAnswer, Tables
+from server.store.tables import ActAnswer, Tables
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +69,6 @@ BY_THEIR_FAULT: Final = frozenset(
     {CloseCode.TOO_MANY_ERRORS, CloseCode.HELLO_TIMEOUT, CloseCode.TOO_FAST, CloseCode.TOKEN_REFUSED}
 )
 """Nothing more is read from a socket that is closed with one of these."""
-PAGES: Final = (ListTables, ListCuts, RecallShoe, Statement, History, Rounds)
-"""Requests that read much from the store."""
 BAD_MESSAGES_MAX: Final = 8
 BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
@@ -100,7 +87,7 @@ class House(Protocol):
     cashier: Cashier
     admission: Admission
     token_leeway_ms: int
-    statements: Statements
+    pages: Pages
     hub: Hub
     clock: StoreClock
     doors: Doors
@@ -210,7 +197,7 @@ class Connection:
         except BadMessage as bad:
             await self._refuse_bad(bad)
             return
-        await self._pace.keep(PAGE if isinstance(request, PAGES) else 1)
+        await self._pace.keep(PAGE if type(request) in READERS else 1)
         if not self._house.doors.may_ask(self.counted_patron or self.id, self._address):
             await self._refuse_fast(request)
             return
@@ -292,25 +279,8 @@ class Connection:
             case Ping():
                 return await self._ping(request)
             case _:
-                async with self._house.doors.pages:
-                    return await self._page(request) if self.outlet.is_open else None
-
-    async def _page(self, request: AnyRequest) -> Reply | Error:
-        match request:
-            case ListTables():
-                return await self._list_tables(request)
-            case ListCuts():
-                return await self._list_cuts(request)
-            case RecallShoe():
-                return await self._recall_shoe(request)
-            case Statement():
-                return await self._statement(request)
-            case History():
-                return await self._history(request)
-            case Rounds():
-                return await self._rounds(request)
-            case _:
-                raise AssertionError("acts are submitted, not answered")
+                assert type(request) in READERS, "acts are submitted, not answered"
+                return await self._house.pages.answer(request, self.patron)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -367,15 +337,6 @@ class Connection:
     def _end_expired(self) -> None:
         log.info("token_expired", extra={"patron": self.patron, "connection": self.id})
         self._close_soon(CloseCode.TOKEN_EXPIRED)
-
-    async def _list_tables(self, request: ListTables) -> Reply:
-        ids = await self._house.tables.page(request.after, TABLES_PAGE_MAX + 1)
-        rows = await asyncio.gather(*(self._house.tables.view(table, None, 0) for table in ids[:TABLES_PAGE_MAX]))
-        return TablesPage(
-            request_id=request.request_id,
-            tables=[summary(row.view) for row in rows],
-            more=len(ids) > TABLES_PAGE_MAX,
-        )
 
     async def _watch(self, request: Watch) -> Reply | Error | None:
         if self._is_full_of_tables(request.table):
@@ -451,32 +412,6 @@ class Connection:
             number=taken.number,
             accepted_at_ms=taken.accepted_at_ms,
         )
-
-    async def _list_cuts(self, request: ListCuts) -> Reply:
-        cuts, more = await self._house.tables.list_cuts(request.table, request.shoe, request.after, request.limit)
-        told = [PatronCut(patron=patron.decode(), cut=cut.hex()) for patron, cut in cuts]
-        return CutsPage(request_id=request.request_id, table=request.table, shoe=request.shoe, cuts=told, more=more)
-
-    async def _recall_shoe(self, request: RecallShoe) -> Reply | Error:
-        await self._house.tables.view(request.table, None, 0)  # refuses an unknown table
-        ended = await self._house.tables.ended_shoe(request.table, request.shoe)
-        if ended is None:
-            return error_reply(request.request_id, ErrorCode.UNKNOWN_SHOE)
-        return ShoeRecalled(request_id=request.request_id, table=request.table, ended=ended)
-
-    async def _statement(self, request: Statement) -> Reply:
-        lines, more, complete_to = await self._house.statements.page(self.patron, request.before, request.limit)
-        return StatementPage(request_id=request.request_id, lines=lines, more=more, complete_to=complete_to)
-
-    async def _history(self, request: History) -> Reply:
-        rounds, more = await self._house.statements.history(self.patron, request.before, request.limit)
-        return HistoryPage(request_id=request.request_id, rounds=rounds, more=more)
-
-    async def _rounds(self, request: Rounds) -> Reply:
-        before = None if request.before is None else int(request.before)
-        found = await self._house.tables.rounds_before(request.table, before, request.limit + 1)
-        rounds, more = found[: request.limit], len(found) > request.limit
-        return RoundsPage(request_id=request.request_id, table=request.table, rounds=rounds, more=more)
 
     async def _remember_limits(self) -> None:
         """Find out at the hello whether the patron wants to be reminded of the time."""

@@ -5,7 +5,6 @@ room from the oldest on: an honest handshake takes milliseconds, so the oldest i
 not counted: its limits are the patron's and the node's.
 """
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from server.settings import DoorLimits
 log = logging.getLogger(__name__)
 
 HALF_OPEN_PER_ADDRESS_MAX: Final = 64
-PAGES_AT_ONCE: Final = 4
 _NODE: Final = ""
 
 
@@ -38,8 +36,6 @@ class Doors:
         self.limits = limits
         self.refused: Counter[str] = Counter()
         self.opened: Counter[str] = Counter()
-        self.pages = asyncio.Semaphore(PAGES_AT_ONCE)
-        """Held while a page is read for somebody: who asks for many waits with all others who do, not with the acts."""
         self._proxies = networks(limits.trusted_proxies)
         self._half_open: dict[HalfOpen, str] = {}
         self._half_open_of: Counter[str] = Counter()

@@ -28,6 +28,7 @@ from server.hub import Hub
 from server.keyring import Keyring
 from server.members import TokenHolders
 from server.open_files import fitted
+from server.pages import Pages
 from server.patron_limits import PatronLimits
 from server.reminders import Reminders
 from server.roster import Roster
@@ -75,7 +76,7 @@ class Node:
         self.admission: Admission = self._holders or Guests(wallets, settings.play_money)
         self._nodes = nodes = Nodes(driver)
         ledgers = Ledgers(driver)
-        self.statements = Statements(ledgers)
+        self.pages = Pages(self.tables, Statements(ledgers))
         pause = settings.play_breaks
         self.limits = PatronLimits(
             LimitBook(driver), ledgers, loosen_ms=pause.limit_loosen_ms, break_ms=pause.session_break_ms

@@ -73,7 +73,7 @@ class ErrorCode(IntEnum):
     ORIGIN_REFUSED = 3006, "pages of that origin may not connect"
     # 4000-4999: not now. Send the same request_id again after a pause; it is decided once.
     STORE_AWAY = 4001, "the table's store can't be reached; try again"
-    BUSY = 4002, "too much is waiting for this table; try again"
+    BUSY = 4002, "too much is waiting there already; try again"
     UNCONFIRMED = 4003, "it was decided, but is not safe against the loss of a server yet; ask again"
     TOO_MANY_CONNECTIONS = 4004, "as many connections as may be are open; try again"
     TOO_FAST = 4005, "too many requests in too short a time; try again"

@@ -1,7 +1,8 @@
 """`python -m tests.attacks`: attack a node in every way that is listed, and measure what honest seats at another table
 feel of it; exit 1 where their p99 is above twice its quiet value and above 50 ms, or anything else went wrong.
 
-Attackers, honest seats and the node share this machine; the attackers let the others have the processor first.
+Attackers, honest seats and the node share this machine; the attackers let the others have the processor first
+(docs/testing.md says how, and why that is fair).
 """
 
 import argparse
@@ -33,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 async def _run(directory: Path, args: argparse.Namespace) -> int:
-    print(f"{'attack':20}{'receipts':>9}{'p50 ms':>9}{'p99 ms':>9}{'bound':>8}{'new ms':>8}{'MiB':>6}  attackers saw")
+    print("of the time, so much each process ran on a core, and so much it could have run but waited for one")
+    head = f"{'attack':20}{'receipts':>9}{'p50 ms':>9}{'p99 ms':>9}{'bound':>8}{'new ms':>8}{'MiB':>6}"
+    print(f"{head}{'node':>10}{'store':>10}{'honest':>10}{'attackers':>10}  attackers saw")
     bound_ms, is_clean = float("inf"), True
     names = args.attack or list(ATTACKS)
     async for row in attack_all(directory, names, seats=args.seats, seconds=args.seconds, share=args.share, extra={}):
@@ -64,7 +67,7 @@ def _line(row: Row, bound_ms: float) -> str:
     times = (row.latency.percentile_ms(50), row.latency.percentile_ms(99))
     return (
         f"{row.name:20}{row.latency.total:9}{times[0]:9.1f}{times[1]:9.1f}{bound_ms:8.0f}{row.newcomer_ms:8.0f}"
-        f"{memory:>6}  {seen}"
+        f"{memory:>6}{''.join(f'{share!s:>10}' for share in row.shares.values())}  {seen}"
     )
 
 

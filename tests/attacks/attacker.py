@@ -1,19 +1,20 @@
 """The attackers' own process: `python -m tests.attacks.attacker HOST PORT`, told on standard input what to do.
 
 A line `NAME SIZE` begins an attack, which is said to have begun when the first line stands; the next line ends it, and
-what the attackers saw is printed. They let the node and the honest have the processor first, as if they ran elsewhere.
+what the attackers saw is printed. They let the node and the honest have the processor first, as if they ran elsewhere:
+all that those two do not use is theirs, and they send as fast as it lets them.
 """
 
 import asyncio
 import json
 import logging
-import os
 import resource
 import sys
 from collections import Counter
 
 from tests.attacks.attackers import ATTACKS
 from tests.attacks.line import Target
+from tests.attacks.processor import come_behind
 
 
 async def main(target: Target) -> None:
@@ -39,7 +40,7 @@ async def _attack(target: Target, name: str, size: int) -> None:
 
 if __name__ == "__main__":
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it would tell of each frame into a line that was just cut
-    os.nice(10)
+    come_behind()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asyncio.run(main(Target(sys.argv[1], int(sys.argv[2]))))

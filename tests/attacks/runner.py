@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from typing import Final, Self
 from client_sdk.bots.histogram import Histogram
 from tests.attacks.attackers import ATTACKS
 from tests.attacks.honest import Honest
+from tests.attacks.processor import Meter, Share, let_come_first
 from tests.support.node_process import NodeProcess
 from tests.support.operator import punto_server
 
@@ -33,12 +35,13 @@ ANSWER_TIMEOUT_S: Final = 20
 
 @dataclass(slots=True)
 class Row:
-    """What came of one attack. `seen` is what the attackers saw."""
+    """What came of one attack. `seen` is what the attackers saw, `shares` who had the processor meanwhile."""
 
     name: str
     latency: Histogram
     newcomer_ms: float
     resident_bytes: int
+    shares: dict[str, Share]
     seen: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
 
@@ -52,23 +55,30 @@ async def attack_all(
     """
     node = NodeProcess(directory / "data", flags={**FLAGS, **extra})
     await asyncio.to_thread(node.start)
+    let_come_first([os.getpid(), node.pid, *node.children()])
     try:
         async with Attackers(node.port) as attackers, Honest(node.url, seats) as honest:
-            yield await _row("quiet", node, honest, seconds, {})
+            yield await _row("quiet", node, honest, attackers, seconds, {})
             for name in names:
                 seen: dict[str, int] = {}
                 async with attackers.attacking(name, max(4, round(ATTACKS[name][1] * share)), seen):
                     await asyncio.sleep(seconds * WARM_UP)
-                    row = await _row(name, node, honest, seconds, seen)
+                    row = await _row(name, node, honest, attackers, seconds, seen)
                 yield row
         yield await _end(node)
     finally:
         await asyncio.to_thread(node.stop)
 
 
-async def _row(name: str, node: NodeProcess, honest: Honest, seconds: float, seen: dict[str, int]) -> Row:
-    latency, newcomer_ms = await honest.measured(seconds), await honest.newcomer_ms()
-    row = Row(name, latency, newcomer_ms, resident_bytes(node), seen, list(honest.troubles))
+async def _row(
+    name: str, node: NodeProcess, honest: Honest, attackers: "Attackers", seconds: float, seen: dict[str, int]
+) -> Row:
+    processes = {"node": [node.pid], "store": node.children(), "honest": [os.getpid()], "attackers": [attackers.pid]}
+    meters = {who: Meter(pids) for who, pids in processes.items()}
+    latency = await honest.measured(seconds)
+    shares = {who: meter.share() for who, meter in meters.items()}
+    newcomer_ms = await honest.newcomer_ms()
+    row = Row(name, latency, newcomer_ms, resident_bytes(node), shares, seen, list(honest.troubles))
     honest.troubles.clear()
     return row
 
@@ -89,10 +99,17 @@ class Attackers:
             *(sys.executable, "-m", "tests.attacks.attacker", "127.0.0.1", str(self._port)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
 
     async def __aexit__(self, *_: object) -> None:
         await self._kill()
+
+    @property
+    def pid(self) -> int:
+        """Their process."""
+        assert self._process is not None, "it was entered"
+        return self._process.pid
 
     async def _kill(self) -> None:
         assert self._process is not None, "it was entered"
@@ -126,7 +143,7 @@ async def _end(node: NodeProcess) -> Row:
     audit = await punto_server("audit", "--data", node.data)
     said = [line.strip() for line in node.output if "Traceback" in line or " error " in line]
     troubles = [*said[:10], *([f"audit: {audit.out or audit.err}"] if audit.code else [])]
-    return Row("books", Histogram(), 0.0, resident_bytes(node), {}, troubles)
+    return Row("books", Histogram(), 0.0, resident_bytes(node), {}, {}, troubles)
 
 
 def resident_bytes(node: NodeProcess) -> int:

@@ -22,6 +22,7 @@ from server.cashier import Cashier
 from server.clock import StoreClock
 from server.dealer import Dealer, Workplace
 from server.doors import Doors
+from server.garbage import keep_what_is_here
 from server.gateway import Gateway
 from server.gauges import Gauges
 from server.hub import Hub
@@ -146,6 +147,7 @@ class Node:
         tls = server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
         beside += [self.gateway.tend(), self.gateway.keep_alive(), self.reminders.run(), self._gauges.run()]
         async with running(self.hub.run(), self.roster.run(), *beside):
+            keep_what_is_here()
             port = await self.gateway.open(settings.host, settings.port, shared=settings.worker > 0, tls=tls)
             try:
                 await opened(port)

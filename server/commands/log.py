@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from server.commands.store_place import add_place, open_store
+from server.settings import BadSetting
 from server.store.operator_acts import OperatorAct, OperatorActs
+from server.store.tables import Tables
+from server.store.wallets import Wallets
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -32,8 +35,12 @@ async def _read(args: argparse.Namespace) -> list[OperatorAct]:
     async with open_store(args) as store:
         acts = OperatorActs(store.driver)
         if args.table is not None:
+            if args.table not in await Tables(store.driver).every():
+                raise BadSetting(f"no such table: {args.table}", "table")
             return await acts.of_table(args.table)
         if args.patron is not None:
+            if await Wallets(store.driver).read(args.patron) is None:
+                raise BadSetting(f"no such patron: {args.patron}", "patron")
             return await acts.of_patron(args.patron)
         return await (acts.of_tokens() if args.tokens else acts.all())
 

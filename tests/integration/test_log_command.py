@@ -57,6 +57,8 @@ async def test_every_operator_act_is_in_one_log(arrive, tmp_path: Path) -> None:
             assert {(act["subject"], act["by"]) for act in acts} == {(subject, "Olga")}
         whole = await log()
         assert [act["verb"] for act in whole] == ["credited", "limits", "revoke", "revoke", "forget", *["pause"] * 5]
+        assert "no such table: nowhere" in (await command("log", "--table", "nowhere", code=2)).err
+        assert "no such patron: nobody" in (await command("log", "--patron", "nobody", code=2)).err
         lines = (await command("log")).out.splitlines()
         assert lines == sorted(lines)
         assert lines[0].split(" ", 1)[1] == f"patron {ann.patron}: credited (500, operation o1) by Olga: asked for"

@@ -16,9 +16,9 @@ KEYS_MAX: Final = 20_000
 class Buckets:
     """One bucket for each key, all of one rate."""
 
-    def __init__(self, per_s: int, monotonic_s: Callable[[], float] = monotonic) -> None:
+    def __init__(self, per_s: int, monotonic_s: Callable[[], float] = monotonic, burst_s: int = BURST_S) -> None:
         self._per_s = per_s
-        self._full = float(per_s * BURST_S)
+        self._full = float(per_s * burst_s)
         self._monotonic_s = monotonic_s
         self._levels: dict[str, tuple[float, float]] = {}
 

@@ -18,6 +18,8 @@ from server.settings import DoorLimits
 log = logging.getLogger(__name__)
 
 HALF_OPEN_PER_ADDRESS_MAX: Final = 64
+OPENS_BURST_S: Final = 1
+"""A handshake costs a node a millisecond: so many at once may be late, but not everything behind them."""
 _NODE: Final = ""
 
 
@@ -42,7 +44,7 @@ class Doors:
         self._open_of: Counter[str] = Counter()
         self._patrons: Counter[str] = Counter()
         self._open = 0
-        self._sockets = Buckets(limits.node_opens_per_s)
+        self._sockets = Buckets(limits.node_opens_per_s, burst_s=OPENS_BURST_S)
         self._opens = Buckets(limits.address_opens_per_s)
         self._guests = Buckets(limits.address_guests_per_s)
         self._of_patrons = Buckets(limits.patron_requests_per_s)

@@ -33,6 +33,7 @@ from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
 from server.keepalive import keep_alive
 from server.page import Page
+from server.slow_lane import SlowLane
 from server.sockets import RECEIVE_BYTES, Socket, TurnedAway
 
 log = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class Gateway:
         self._server: Server | None = None
         self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
         self._full_since_s: dict[str, float] = {}
+        self._lane = SlowLane()
 
     def __repr__(self) -> str:
         return f"<Gateway connections={len(self._connections)}>"
@@ -208,7 +210,7 @@ class Gateway:
         if not self._house.doors.has_room():
             return TurnedAway()
         websocket = Socket(*args, **how)
-        websocket.doors = self._house.doors
+        websocket.doors, websocket.lane = self._house.doors, self._lane
         self._sockets.add(websocket)
         return websocket
 

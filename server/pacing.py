@@ -15,7 +15,7 @@ FREE: Final = 100
 """And so many more at once."""
 PAGE: Final = 5
 """Who asks for a page costs as much as so many messages."""
-TURN: Final = 4
+TURN: Final = 2
 """Messages in a row, then everybody else has a turn."""
 
 

@@ -174,7 +174,7 @@ class DoorLimits:
     connections_max: int = 10_000
     connections_per_address: int = 256
     connections_per_patron: int = 32
-    node_opens_per_s: int = 300
+    node_opens_per_s: int = 600
     address_opens_per_s: int = 20
     address_guests_per_s: int = 5
     address_requests_per_s: int = 1_000

@@ -1,7 +1,8 @@
 """One socket before anybody speaks on it: counted from the moment at which it is accepted, and read in small pieces.
 
 What a flood sends must not hold up everybody else: reading a quarter of a megabyte of empty fragments in one go takes
-the library a third of a second.
+the library a third of a second. So whatever comes in more than a piece is read in the slow lane, and nothing else is
+taken from that socket meanwhile.
 """
 
 import asyncio
@@ -15,12 +16,13 @@ from websockets.protocol import Event
 
 from server.connection import Connection
 from server.doors import Doors
+from server.slow_lane import SlowLane
 
 RECEIVE_BYTES: Final = 8 * 1024
 """Of one socket in the kernel, which doubles it: a window for small requests."""
 PIECE_BYTES: Final = 512
 """Read at a stretch: behind what ends the connection the library reads nothing any more."""
-FRAGMENTS_MAX: Final = 256
+FRAGMENTS_MAX: Final = 64
 LONG_READ_S: Final = 0.003
 """Who sends what takes so much of the processor (pings without end) is read again after a multiple of it."""
 LONG_PAUSE: Final = 100
@@ -45,8 +47,12 @@ class Socket(ServerConnection):
     connection: Connection | None = None
     has_spoken = True
     pinged_at_s = 0.0
+    lane: SlowLane
     _is_turned_away = False
     _fragments = 0
+    _is_in_lane = False
+    _is_resting = False
+    _bulk_s = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a socket, or cut it before anything is spent on it."""
@@ -58,24 +64,57 @@ class Socket(ServerConnection):
             return
         self.pinged_at_s = monotonic()
         super().connection_made(transport)
+        self._unread = bytearray()
+        self.recv_messages.resume = self._read_on
 
     def data_received(self, data: bytes) -> None:
         """Read what came, and note that the peer lives, whatever it says."""
         self.has_spoken = True
-        if len(data) <= PIECE_BYTES:
+        if len(data) <= PIECE_BYTES and not self._unread:
             super().data_received(data)
             return
-        began_s, whole = thread_time(), memoryview(data)
-        for start in range(0, len(whole), PIECE_BYTES):
-            super().data_received(bytes(whole[start : start + PIECE_BYTES]))
-        took_s = thread_time() - began_s
-        if took_s > LONG_READ_S and not self.transport.is_closing():
-            self.transport.pause_reading()
-            asyncio.get_running_loop().call_later(min(LONG_PAUSE_S_MAX, LONG_PAUSE * took_s), self._read_on)
+        self._unread += data
+        self.transport.pause_reading()
+        self._read_on()
+
+    def read_piece(self) -> bool:
+        """Read a piece of what came at once; false where there is no more, or nobody takes it now."""
+        if self.recv_messages.closed:  # the line was lost meanwhile
+            return False
+        piece = bytes(self._unread[:PIECE_BYTES])
+        del self._unread[:PIECE_BYTES]
+        began_s = thread_time()
+        super().data_received(piece)
+        self._bulk_s += thread_time() - began_s
+        if self._unread and not self.recv_messages.paused and not self.transport.is_closing():
+            return True
+        self._is_in_lane = False
+        if not self._unread:
+            self._rest()
+        return False
+
+    def _rest(self) -> None:
+        """Read on, but not soon where reading took long."""
+        took_s, self._bulk_s = self._bulk_s, 0.0
+        if took_s > LONG_READ_S:
+            self._is_resting = True
+            pause_s = min(LONG_PAUSE_S_MAX, LONG_PAUSE * took_s)
+            asyncio.get_running_loop().call_later(pause_s, self._end_rest)
+        else:
+            self._read_on()
+
+    def _end_rest(self) -> None:
+        self._is_resting = False
+        self._read_on()
 
     def _read_on(self) -> None:
-        """Read again, unless what was read waits to be taken: then the library does it."""
-        if not self.recv_messages.paused and not self.transport.is_closing():
+        """Go on with what came at once, else let more come; the library calls this too, when what was read is taken."""
+        if self.transport.is_closing() or self.recv_messages.paused or self._is_resting or self._is_in_lane:
+            return
+        if self._unread:
+            self._is_in_lane = True
+            self.lane.enter(self)
+        else:
             self.transport.resume_reading()
 
     def process_event(self, event: Event) -> None:

@@ -232,9 +232,9 @@ def without_what_is_open(event: Message) -> Message:
     return {name: value for name, value in event.items() if name not in of_cards and not name.endswith("_ms")}
 
 
-async def test_bl_157_no_number_or_name_tells_a_hidden_card(arrive, tmp_path: Path) -> None:
-    """Two houses whose shoes hold other cards, but as many in each round, say the same until a card is turned, and
-    after it differ in that card alone: nothing else that is told depends on what is hidden."""
+async def test_no_number_or_name_tells_a_hidden_card(arrive, tmp_path: Path) -> None:
+    """BL-157: two houses whose shoes hold other cards, but as many in each round, say the same until a card is turned,
+    and after it differ in that card alone: nothing else that is told depends on what is hidden."""
     told = []
     for name, shoe in (("one", "2 T 6 9\n9 3 K 5\n"), ("other", "A K 7 9\n8 2 A 6\n")):
         file = tmp_path / name

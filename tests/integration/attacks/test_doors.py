@@ -175,6 +175,23 @@ async def test_oversize_and_fragmented_frames(strict: NodeProcess) -> None:
         assert await client.closed() in (1009, 1006)
 
 
+async def test_what_comes_at_once_is_read_in_order(strict: NodeProcess) -> None:
+    """Messages in one write, more than a piece of them and more than may wait, with a fragmented one among them."""
+    async with await RawClient.arrive(strict.url, "Ann", subprotocol=JSON) as client:
+        names, written = [f"p{number}" for number in range(80)], bytearray()
+        for name in names:
+            client._answers[name] = asyncio.get_running_loop().create_future()
+            text = json.dumps({"type": "ping", "request_id": name}).encode()
+            pieces = [text[place : place + 9] for place in range(0, len(text), 9)] if name == "p40" else [text]
+            for n, piece in enumerate(pieces):
+                opcode = Opcode.CONT if n else Opcode.TEXT
+                written += Frame(opcode, piece, fin=piece is pieces[-1]).serialize(mask=True)
+        client.websocket.transport.write(bytes(written))
+        await client.until(lambda: len(client.log) > len(names))
+        assert [reply["request_id"] for reply in client.log[1:]] == names
+        assert {reply["type"] for reply in client.log} == {"ok"}
+
+
 async def test_with_few_open_files_the_surplus_is_refused_and_seats_play_on(tmp_path: Path) -> None:
     """BL-124: 256 open files, 400 sockets: those seated bet on, and when the others leave there is room again."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)

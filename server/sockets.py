@@ -30,6 +30,10 @@ LONG_PAUSE_S_MAX: Final = 2.0
 _DATA: Final = frozenset({Opcode.TEXT, Opcode.BINARY, Opcode.CONT})
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class TurnedAway(asyncio.Protocol):
     """Stands for a socket that is cut at once: a flood of them must cost next to nothing."""
 
@@ -142,6 +146,7 @@ class Socket(ServerConnection):
         self.doors.settle(self)
         if not self._is_turned_away:
             super().connection_lost(exc)
+            self.recv_messages.resume = _nothing  # else this socket would refer to itself, and be gone only one day
 
     def abort(self) -> None:
         """Cut it."""

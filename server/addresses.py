@@ -4,6 +4,7 @@ Pure. An address that a proxy tells is believed only where the proxy is one of t
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,6 +13,8 @@ Network = IPv4Network | IPv6Network
 ANY_ORIGIN: Final = "*"
 FORWARDED_MAX: Final = 16
 """So many hops of X-Forwarded-For are looked at, from the near end."""
+ADDRESS_CHARS_MAX: Final = 64
+"""With brackets, zone and port; what is longer is none, and not kept."""
 _IPV6_PREFIX: Final = 64
 """One customer usually has a whole network of so many bits."""
 _PORTS: Final = {"http": 80, "https": 443}
@@ -33,7 +36,7 @@ def counted_address(peer: str | None, forwarded: Sequence[str], proxies: Sequenc
     for hop in reversed(hops[-FORWARDED_MAX:]):
         if here is None or not any(here in network for network in proxies):
             break
-        here = _address(hop)
+        here = _address(hop) if len(hop) <= ADDRESS_CHARS_MAX else None
     if here is None or here.is_loopback:
         return ""
     if isinstance(here, IPv6Address):
@@ -41,6 +44,7 @@ def counted_address(peer: str | None, forwarded: Sequence[str], proxies: Sequenc
     return str(here)
 
 
+@lru_cache(maxsize=4096)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     """Read an address; a port behind it and brackets around it are passed over, IPv4 in IPv6 is IPv4."""
     text = text.partition("%")[0]

@@ -280,7 +280,7 @@ class Connection:
                 return await self._ping(request)
             case _:
                 assert type(request) in READERS, "acts are submitted, not answered"
-                return await self._house.pages.answer(request, self.patron)
+                return await self._house.pages.answer(request, self.patron, lambda: self.outlet.is_open)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ WAIT_MS_MAX: Final = 2_000
 """So long anybody waits for a place."""
 REST: Final = 6
 REST_MS_MIN: Final = 4
-REST_MS_MAX: Final = 50
+REST_MS_MAX: Final = 20
 """A place rests for a multiple of the time that its page took, but not for long: the store may have stood still."""
 
 
@@ -53,10 +53,14 @@ class Pages:
         self.lobby = Lobby(tables)
         self._places = asyncio.Semaphore(AT_ONCE)
 
-    async def answer(self, request: AnyRequest, patron: str) -> Reply | Error:
-        """Read a page for somebody. Raises `Refused`, `StoreError`."""
+    async def answer(self, request: AnyRequest, patron: str, is_wanted: Callable[[], bool]) -> Reply | Error | None:
+        """Read a page for somebody; None where it is not wanted any more when its turn comes. Raises `Refused`,
+        `StoreError`."""
         if not await self._has_place():
             return error_reply(request.request_id, ErrorCode.BUSY)
+        if not is_wanted():
+            self._places.release()
+            return None
         began_s = monotonic()
         try:
             return await READERS[type(request)](self, request, patron)

@@ -6,6 +6,7 @@ take stays in its own transport, and past its budget the outlet says so and the 
 
 import asyncio
 import os
+import struct
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +22,9 @@ CUT_AFTER_MS: Final = 2_000
 CUT_DEAF_AFTER_MS: Final = 500
 _OPEN: Final = State.OPEN
 _write: Final = os.write
+_SHORT_HEAD: Final = struct.Struct("!BB").pack
+_HEAD: Final = struct.Struct("!BBH").pack
+_LONG_HEAD: Final = struct.Struct("!BBQ").pack
 
 
 def framed(codec: Codec, message: msgspec.Struct | dict[str, Any]) -> bytes:
@@ -29,10 +33,15 @@ def framed(codec: Codec, message: msgspec.Struct | dict[str, Any]) -> bytes:
 
 
 def framed_payload(codec: Codec, payload: bytes | str) -> bytes:
-    """Put a frame around an encoded message."""
+    """Put a frame around an encoded message: RFC 6455, 5.2, final and unmasked. The library's own serializer, which
+    knows masks and extensions, takes as long as the encoding."""
     data = payload.encode() if isinstance(payload, str) else payload
-    opcode = Opcode.TEXT if codec.is_text else Opcode.BINARY
-    return WireFrame(opcode, data).serialize(mask=False, extensions=[])
+    first, size = 0x80 | (Opcode.TEXT if codec.is_text else Opcode.BINARY), len(data)
+    if size < 126:
+        return _SHORT_HEAD(first, size) + data
+    if size < 65_536:
+        return _HEAD(first, 126, size) + data
+    return _LONG_HEAD(first, 127, size) + data
 
 
 class Outlet:

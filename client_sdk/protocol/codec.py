@@ -35,10 +35,16 @@ _INT_CHARS_MAX: Final = 20
 """The longest whole number that MessagePack carries has so many; the longest of the protocol has 16."""
 _BEYOND: Final = 2**64
 """Stands for every longer number of JSON: out of bounds wherever a whole number may be."""
-_REQUEST_TYPES: Final = frozenset(
-    str(kind.__struct_config__.tag)
-    for kind in AnyRequest.__args__  # each request class states its own tag
-)
+
+
+def _by_tag(kinds: Any) -> dict[str, Any]:
+    """Find a class of a union by its tag: asked for the union, msgspec reads all its classes anew each time."""
+    return {str(kind.__struct_config__.tag): kind for kind in kinds.__args__}
+
+
+_REQUESTS: Final = _by_tag(AnyRequest)
+_EVENTS: Final = _by_tag(AnyEvent)
+_NOTICES: Final = _by_tag(AnyNotice)
 
 
 class BadMessage(Exception):
@@ -92,20 +98,17 @@ class _BadKeys(ValueError):
 
 def _map_of(pairs: list[tuple[Any, Any]]) -> Message:
     """Build a map, refusing keys that two decoders could read differently."""
+    for key, _ in pairs:
+        if type(key) is not str:  # a list as a key can't even be hashed
+            raise _BadKeys
     message = dict(pairs)
-    if len(message) != len(pairs) or not all(isinstance(key, str) for key in message):
+    if len(message) != len(pairs):
         raise _BadKeys
     return message
 
 
 def _unpack_msgpack(frame: bytes) -> Any:
-    return msgpack.unpackb(frame, raw=False, strict_map_key=False, object_pairs_hook=_hashable_map_of)
-
-
-def _hashable_map_of(pairs: list[tuple[Any, Any]]) -> Message:
-    if not all(isinstance(key, str) for key, _ in pairs):  # a list as a key can't even be hashed
-        raise _BadKeys
-    return _map_of(pairs)
+    return msgpack.unpackb(frame, raw=False, strict_map_key=False, object_pairs_hook=_map_of)
 
 
 def _unpack_json(frame: str) -> Any:
@@ -126,7 +129,10 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)  # NaN and the infinities are not JSON
 
 
-MSGPACK: Final = Codec(SUBPROTOCOL_MSGPACK, False, msgpack.packb, _unpack_msgpack)
+_PACKER: Final = msgpack.Packer()
+"""One for all messages: to make one costs three times as much as to pack a receipt."""
+
+MSGPACK: Final = Codec(SUBPROTOCOL_MSGPACK, False, _PACKER.pack, _unpack_msgpack)
 JSON: Final = Codec(SUBPROTOCOL_JSON, True, lambda message: msgspec.json.encode(message).decode(), _unpack_json)
 CODECS: Final = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 """By subprotocol, the preferred first."""
@@ -139,26 +145,26 @@ def decode_request(codec: Codec, frame: Frame) -> AnyRequest:
     BAD_AMOUNT (the offending field is an amount), BAD_FIELD.
     """
     message = codec.decode(frame)
-    request_id = _readable_request_id(message)
-    kind = message.get("type")
-    if not isinstance(kind, str) or kind not in _REQUEST_TYPES:
-        raise BadMessage(ErrorCode.UNKNOWN_TYPE, "type", request_id)
+    tag = message.get("type")
+    kind = _REQUESTS.get(tag) if isinstance(tag, str) else None
+    if kind is None:
+        raise BadMessage(ErrorCode.UNKNOWN_TYPE, "type", _readable_request_id(message))
     try:
-        request: AnyRequest = msgspec.convert(message, AnyRequest)
+        request: AnyRequest = msgspec.convert(message, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise _misfit(str(error), message, request_id) from None
+        raise _misfit(str(error), message, _readable_request_id(message)) from None
     return request
 
 
 def decode_event(message: Message) -> AnyEvent:
     """Type an event that a server sent. Raises `msgspec.ValidationError` where it is none that this version knows."""
-    event: AnyEvent = msgspec.convert(message, AnyEvent)
+    event: AnyEvent = msgspec.convert(message, _EVENTS.get(str(message.get("type")), AnyEvent))
     return event
 
 
 def decode_notice(message: Message) -> AnyNotice:
     """Type a notice that a server sent. Raises `msgspec.ValidationError` as `decode_event` does."""
-    notice: AnyNotice = msgspec.convert(message, AnyNotice)
+    notice: AnyNotice = msgspec.convert(message, _NOTICES.get(str(message.get("type")), AnyNotice))
     return notice
 
 

@@ -32,7 +32,7 @@ from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.clock import StoreClock
-from server.metrics import STORE_FAILURES, STORE_SECONDS
+from server.metrics import STORE_FAILURES, store_seconds
 from server.store.errors import Fenced, NewerSchema, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key
 from server.store.shards import open_shards
@@ -320,7 +320,7 @@ async def timed(verb: str) -> AsyncIterator[None]:
     except Exception as error:
         STORE_FAILURES.labels(verb, type(error).__name__).inc()
         raise
-    STORE_SECONDS.labels(verb).observe(monotonic() - started_s)
+    store_seconds(verb).observe(monotonic() - started_s)
 
 
 def _name(client: Redis) -> str:

@@ -446,8 +446,8 @@ class Tables:
 
     async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:
         """Decide acts in the order given, each by itself; an answer for each."""
-        flat = (value for line in lines for value in line)
-        return [_act_answer(packed) for packed in (await self._run("acts", table, *flat))[2:]]
+        answers = await self._run("acts", table, msgpack.packb(lines))
+        return [_act_answer(packed) for packed in answers[2:]]
 
     async def cut(self, table: str, patron: str, connection: str, shoe: int, cut: bytes) -> CutTaken:
         """Put a patron's cut into the open shoe. Raises `Refused` UNKNOWN_TABLE, SHOE_OVER, NOT_SEATED,

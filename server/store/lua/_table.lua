@@ -40,10 +40,20 @@ local function publish(kind, incarnation, seq, body)
   redis.call('SPUBLISH', BUS, cmsgpack.pack({ kind, incarnation, seq, body, now_ms }))
 end
 
--- Enters a movement of money into the table's ledger, under the next number. The entry's bytes are what is sealed, so a
+-- Enters movements of money into the table's ledger, under the next numbers. The entry's bytes are what is sealed, so a
 -- kind, once used, keeps its fields and their order (server/ledger/entries.py).
+local function enter_all(entries)
+  if #entries == 0 then
+    return
+  end
+  local number = redis.call('HINCRBY', TABLE, 'ledger', #entries) - #entries
+  for i, entry in ipairs(entries) do
+    redis.call('XADD', LEDGER, int(number + i) .. '-0', 'entry', cmsgpack.pack(entry))
+  end
+end
+
 local function enter(entry)
-  redis.call('XADD', LEDGER, int(redis.call('HINCRBY', TABLE, 'ledger', 1)) .. '-0', 'entry', cmsgpack.pack(entry))
+  enter_all({ entry })
 end
 
 -- Counts a change of seats or sums, so that the owner knows when to tell the crowd.

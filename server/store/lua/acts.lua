@@ -1,6 +1,7 @@
 -- Decides acts on bets, many in one call, each by itself and in the order given. The twin of client_sdk/game/bets.py: a
 -- test drives both side by side. Knows limits as data, never a card or a payout.
--- args     for each act seven: patron, connection, request_id, round, verb, spot ('' none), chip (minor units, '' none)
+-- args     the acts in one, packed with MessagePack (as arguments of their own they cost the caller as much as all the rest):
+--          {patron, connection, request_id, round, verb, spot ('' none), chip (minor units, '' none)} for each
 -- returns  {'ok', now_ms, answer, answer, ...}, an answer packed with MessagePack:
 --          ['ok', accepted_at_ms, stack, ready, sum player, sum banker, sum tie] or [CODE, arrived_at_ms, closed_at_ms] or
 --          ['ALLOWANCE', arrived_at_ms, 0, version, day, turn, stake, loss]: the patron has limits, and so much is needed of
@@ -18,6 +19,41 @@ local is_open = phase == 'betting' and now_ms < closes_at_ms and not is_frozen
 local closed_at_ms = tonumber(kept[6] or '0') -- 0 until the close was told
 closed_at_ms = closed_at_ms > 0 and closed_at_ms or closes_at_ms
 local requests, requests_before = REQUESTS[round % 2], REQUESTS[(round + 1) % 2]
+local acts = cmsgpack.unpack(ARGV[1])
+
+-- What the acts of this call read, one command for each key; decided upon here, and written back at the end.
+local patrons, names, counts = {}, {}, {}
+for i, act in ipairs(acts) do
+  patrons[i] = act[1]
+  names[i] = act[3] .. ' ' .. act[1] -- a request_id holds no space, so no two names meet
+  counts[i] = ' ' .. act[1]
+end
+
+local function read(key, fields)
+  local found = {}
+  for i, value in ipairs(redis.call('HMGET', key, unpack(fields))) do
+    found[fields[i]] = value
+  end
+  return found
+end
+
+local seats, layouts, stacks = read(SEATS, patrons), read(BETS, patrons), read(STACKS, patrons)
+local remembered, remembered_before = read(requests, names), read(requests_before, names)
+local decided_before = read(requests, counts)
+local totals = read(TOTALS, SPOTS)
+for patron, packed in pairs(layouts) do
+  layouts[patron] = packed and cmsgpack.unpack(packed) or {}
+end
+for patron, stack in pairs(stacks) do
+  stacks[patron] = tonumber(stack or '0')
+end
+for spot, total in pairs(totals) do
+  totals[spot] = tonumber(total or '0')
+end
+
+local has_laid, has_paid = {}, {} -- patrons whose bets, and whose stacks, have changed
+local grown_by, bettors_by = {}, {} -- by spot, how much the table's sums and bettors have
+local is_ready_now, entries, kept_answers, touched = {}, {}, {}, 0
 
 local function sums_of(layout)
   local sums = { player = 0, banker = 0, tie = 0 }
@@ -90,7 +126,7 @@ local function is_too_much(act)
   local bounds = limits.table_maximums or {} -- a table that an older node opened has none until its next round
   for _, bet in ipairs(act) do
     local bound = bounds[bet[1]]
-    if bound and tonumber(redis.call('HGET', TOTALS, bet[1]) or '0') + bet[2] > bound then
+    if bound and totals[bet[1]] + bet[2] > bound then
       return true
     end
   end
@@ -235,29 +271,24 @@ end
 
 -- Moves the chips: the stack pays what the layout gained, the table's sums follow, and the ledger has it; returns the sums
 -- and the stack after it.
-local function lay(patron, stack, before, layout, request_id, verb, spot_named, chip)
+local function lay(patron, before, layout, request_id, verb, spot_named, chip)
   local old, new = sums_of(before), sums_of(layout)
   local moved = total_of(new) - total_of(old)
   if moved ~= 0 then
-    stack = redis.call('HINCRBY', STACKS, patron, int(-moved))
-    enter({ 'act', now_ms, patron, request_id, round, verb, spot_named, chip or 0, new.player - old.player,
-      new.banker - old.banker, new.tie - old.tie, stack })
+    stacks[patron], has_paid[patron] = stacks[patron] - moved, true
+    entries[#entries + 1] = { 'act', now_ms, patron, request_id, round, verb, spot_named, chip or 0,
+      new.player - old.player, new.banker - old.banker, new.tie - old.tie, stacks[patron] }
   end
   for _, spot in ipairs(SPOTS) do
     if new[spot] ~= old[spot] then
-      redis.call('HINCRBY', TOTALS, spot, int(new[spot] - old[spot]))
+      totals[spot] = totals[spot] + new[spot] - old[spot]
+      grown_by[spot] = (grown_by[spot] or 0) + new[spot] - old[spot]
       local bettors = (new[spot] > 0 and 1 or 0) - (old[spot] > 0 and 1 or 0)
-      if bettors ~= 0 then
-        redis.call('HINCRBY', TOTALS, 'bettors:' .. spot, bettors)
-      end
+      bettors_by[spot] = (bettors_by[spot] or 0) + bettors
     end
   end
-  if #layout > 0 then
-    redis.call('HSET', BETS, patron, cmsgpack.pack(layout))
-  else
-    redis.call('HDEL', BETS, patron)
-  end
-  return new, stack
+  layouts[patron], has_laid[patron] = layout, true
+  return new, stacks[patron]
 end
 
 local needs = {} -- patrons of whom an act waits: those behind it wait too
@@ -295,10 +326,8 @@ local function decide(patron, is_connected, request_id, act_round, verb, spot, c
   if not is_open then
     return { 'BETTING_CLOSED', now_ms, closed_at_ms }
   end
-  local packed = redis.call('HGET', BETS, patron)
-  local layout = packed and cmsgpack.unpack(packed) or {}
-  local stack = tonumber(redis.call('HGET', STACKS, patron) or '0')
-  local new, refusal = verbs[verb](layout, stack, spot, chip, patron)
+  local layout = layouts[patron]
+  local new, refusal = verbs[verb](layout, stacks[patron], spot, chip, patron)
   if not new then
     return { refusal, now_ms, closed_at_ms }
   end
@@ -307,57 +336,95 @@ local function decide(patron, is_connected, request_id, act_round, verb, spot, c
     return held
   end
   local is_ready = verb == 'ready' and is_connected -- an away seat's last words must not speak for a seat that is there
-  if is_ready then
-    redis.call('SADD', READY, patron)
-  else
-    redis.call('SREM', READY, patron)
-  end
-  local sums, left = lay(patron, stack, layout, new, request_id, verb, spot, chip)
-  touch()
+  is_ready_now[patron] = is_ready
+  touched = touched + 1
+  local sums, left = lay(patron, layout, new, request_id, verb, spot, chip)
   return { 'ok', now_ms, left, is_ready, sums.player, sums.banker, sums.tie }
 end
 
-local function answer_to(patron, connection, request_id, act_round, verb, spot, chip)
-  local content = table.concat({ verb, act_round, spot, chip }, ' ')
-  local name, count = request_id .. ' ' .. patron, ' ' .. patron -- a request_id holds no space, so no two names meet
-  local remembered = redis.call('HGET', requests, name) or redis.call('HGET', requests_before, name)
-  if remembered then
-    local request = cmsgpack.unpack(remembered)
+local function answer_to(place)
+  local patron, connection, request_id, act_round, verb, spot, chip = unpack(acts[place])
+  local content = table.concat({ verb, int(act_round), spot, chip == '' and '' or int(chip) }, ' ')
+  local name = names[place]
+  local packed = kept_answers[name] or remembered[name] or remembered_before[name]
+  if packed then
+    local request = cmsgpack.unpack(packed)
     return request[1] == content and request[2] or cmsgpack.pack({ 'REQUEST_REUSED', now_ms, closed_at_ms })
   end
   if not exists then
     return cmsgpack.pack({ 'UNKNOWN_TABLE', now_ms, 0 })
   end
-  local packed = redis.call('HGET', SEATS, patron)
-  if not packed then
+  if not seats[patron] then
     return cmsgpack.pack({ 'NOT_SEATED', now_ms, closed_at_ms })
   end
-  local seat = cmsgpack.unpack(packed)
+  local seat = cmsgpack.unpack(seats[patron])
   if seat.connection ~= connection then
     return cmsgpack.pack({ 'SEAT_TAKEN_OVER', now_ms, closed_at_ms })
   end
-  if tonumber(redis.call('HGET', requests, count) or '0') >= ACTS_MAX then
+  local count = counts[place]
+  if tonumber(kept_answers[count] or decided_before[count] or '0') >= ACTS_MAX then
     return cmsgpack.pack({ 'TOO_MANY_ACTS', now_ms, closed_at_ms })
   end
   if needs[patron] then
     return cmsgpack.pack({ 'ALLOWANCE', now_ms, 0, 0, 0, 0, 0, 0 })
   end
-  local decided = decide(patron, seat.connected, request_id, tonumber(act_round), verb, spot, tonumber(chip))
+  local decided = decide(patron, seat.connected, request_id, act_round, verb, spot, tonumber(chip))
   local answer = cmsgpack.pack(decided)
   if decided[1] == 'ALLOWANCE' then
     needs[patron] = true
     return answer
   end
-  redis.call('HINCRBY', requests, count, 1)
-  redis.call('HSET', requests, name, cmsgpack.pack({ content, answer }))
+  kept_answers[count] = int((tonumber(kept_answers[count] or decided_before[count] or '0')) + 1)
+  kept_answers[name] = cmsgpack.pack({ content, answer })
   return answer
 end
 
-local answers = { 'ok', now_ms }
-for i = 1, #ARGV, 7 do
-  answers[#answers + 1] =
-    answer_to(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6])
+local function write(command, key, fields)
+  if #fields > 0 then
+    redis.call(command, key, unpack(fields))
+  end
 end
+
+local function write_all()
+  local laid, cleared, left, ready, unready, kept = {}, {}, {}, {}, {}, {}
+  for patron in pairs(has_paid) do
+    left[#left + 1], left[#left + 2] = patron, int(stacks[patron])
+  end
+  for patron in pairs(has_laid) do
+    if #layouts[patron] > 0 then
+      laid[#laid + 1], laid[#laid + 2] = patron, cmsgpack.pack(layouts[patron])
+    else
+      cleared[#cleared + 1] = patron
+    end
+  end
+  for patron, is_ready in pairs(is_ready_now) do
+    local group = is_ready and ready or unready
+    group[#group + 1] = patron
+  end
+  for name, value in pairs(kept_answers) do
+    kept[#kept + 1], kept[#kept + 2] = name, value
+  end
+  write('HSET', STACKS, left)
+  write('HSET', BETS, laid)
+  write('HDEL', BETS, cleared)
+  write('SADD', READY, ready)
+  write('SREM', READY, unready)
+  write('HSET', requests, kept)
+  for spot, grown in pairs(grown_by) do
+    redis.call('HINCRBY', TOTALS, spot, int(grown))
+    redis.call('HINCRBY', TOTALS, 'bettors:' .. spot, int(bettors_by[spot]))
+  end
+  enter_all(entries)
+  if touched > 0 then
+    redis.call('HINCRBY', TABLE, 'touched', touched)
+  end
+end
+
+local answers = { 'ok', now_ms }
+for place = 1, #acts do
+  answers[#answers + 1] = answer_to(place)
+end
+write_all()
 if is_open and all_ready() then
   nudge('ready')
 end

@@ -7,7 +7,6 @@ message.
 
 import asyncio
 import logging
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Final, Protocol
 
@@ -46,6 +45,7 @@ from server.auth import Admission, Identity, IdentityRefused, Role
 from server.batcher import Batcher, Busy
 from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
+from server.desk import Desk
 from server.doors import Doors
 from server.expiry import Expiry
 from server.hub import Hub
@@ -55,10 +55,10 @@ from server.pacing import PAGE, Pace
 from server.pages import READERS, Pages
 from server.patron_limits import PatronLimits
 from server.reminders import Reminders
-from server.replies import error_of, error_reply, limits_now, line_of, receipt_or_error
+from server.replies import error_of, error_reply, limits_now, line_of
 from server.store import limits as book
 from server.store.errors import Refused, StoreError
-from server.store.tables import ActAnswer, Tables
+from server.store.tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,6 @@ BY_THEIR_FAULT: Final = frozenset(
 BAD_MESSAGES_MAX: Final = 8
 BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
-ACTS_IN_FLIGHT_MAX: Final = 64
 TOO_FAST_MAX: Final = 50
 """So many more requests refused as too fast than taken, and the connection is closed."""
 
@@ -118,7 +117,9 @@ class Connection:
         self._expiry = Expiry(self._tell_expiring, self._end_expired)
         self._followed: set[str] = set()
         self._asked_for_seat: set[str] = set()
-        self._acts: set[asyncio.Future[ActAnswer]] = set()
+        self._desk = Desk(self.outlet)
+        self._is_listening = False
+        """Whether nothing that came before waits to be taken, so that an act may be taken where it arrives."""
         self._is_ended = False
         self._bad_messages = 0
         self._bad_tokens = 0
@@ -133,7 +134,9 @@ class Connection:
         try:
             async with asyncio.timeout(self._house.doors.limits.hello_ms / 1000) as hello_timeout:
                 while not self._is_ended:  # what a peer has sent behind our close is not taken any more
+                    self._is_listening = True
                     frame = await self._websocket.recv()
+                    self._is_listening = False
                     await self._take(frame)
                     if self.identity is not None:
                         hello_timeout.reschedule(None)
@@ -191,6 +194,32 @@ class Connection:
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 
+    def hear(self, frame: bytes | str) -> bool:
+        """Take an act where it arrives, without a turn of this connection's task: that is most of what an act costs.
+        False where the frame has to go the ordinary way, as everything behind it then has."""
+        if not self._is_listening or self._is_ended or self.identity is None:
+            return False
+        if self._desk.is_full or self.outlet.is_full:
+            return False
+        try:
+            request = decode_request(self._codec, frame)
+        except BadMessage:
+            return False
+        if not isinstance(request, Act) or not self._pace.hears() or not self._may_ask():
+            return False
+        self._submit(request)
+        return True
+
+    def wait_in_line(self) -> None:
+        """Hear nothing more where it arrives until the task has taken what came before."""
+        self._is_listening = False
+
+    def _may_ask(self) -> bool:
+        is_taken = self._house.doors.may_ask(self.counted_patron or self.id, self._address)
+        if is_taken and self._too_fast:
+            self._too_fast -= 1
+        return is_taken
+
     async def _take(self, frame: bytes | str) -> None:
         try:
             request = decode_request(self._codec, frame)
@@ -198,17 +227,14 @@ class Connection:
             await self._refuse_bad(bad)
             return
         await self._pace.keep(PAGE if type(request) in READERS else 1)
-        if not self._house.doors.may_ask(self.counted_patron or self.id, self._address):
+        if not self._may_ask():
             await self._refuse_fast(request)
             return
-        self._too_fast = max(0, self._too_fast - 1)
         if isinstance(request, Act):
             self._submit(request)
-            if len(self._acts) >= ACTS_IN_FLIGHT_MAX:
-                await asyncio.wait(self._acts, return_when=asyncio.FIRST_COMPLETED)
+            await self._desk.until_room()
             return
-        if self._acts:
-            await asyncio.wait(self._acts)
+        await self._desk.until_empty()
         try:
             reply = await self._answer(request)
         except IdentityRefused as refused:
@@ -232,8 +258,7 @@ class Connection:
         self._reply(None, error_reply(bad.request_id, bad.code, bad.field))
         self._bad_messages += 1
         if self._bad_messages >= BAD_MESSAGES_MAX:
-            if self._acts:
-                await asyncio.wait(self._acts)  # what was good before still has its answer coming
+            await self._desk.until_empty()  # what was good before still has its answer coming
             await self.close(CloseCode.TOO_MANY_ERRORS)
 
     async def _refuse_fast(self, request: AnyRequest) -> None:
@@ -456,23 +481,8 @@ class Connection:
             self._reply(act, error_reply(act.request_id, ErrorCode.NOT_WATCHING))
             return
         try:
-            future = self._house.batcher(act.table).submit(line_of(act, self.patron, self.id))
+            decided = self._house.batcher(act.table).submit(line_of(act, self.patron, self.id))
         except Busy:
             self._reply(act, error_reply(act.request_id, ErrorCode.BUSY))
-            return
-        self._acts.add(future)
-        future.add_done_callback(self._answer_to(act))
-
-    def _answer_to(self, act: Act) -> Callable[[asyncio.Future[ActAnswer]], None]:
-        def write(future: asyncio.Future[ActAnswer]) -> None:
-            self._acts.discard(future)
-            error = future.exception()
-            if error is None:
-                self._reply(act, receipt_or_error(act, future.result()))
-            elif isinstance(error, StoreError):
-                self._reply(act, error_of(act.request_id, error))
-            else:
-                log.error("act_failed", exc_info=error, extra={"patron": self.patron, "table": act.table})
-                self._reply(act, error_reply(act.request_id, ErrorCode.INTERNAL))
-
-        return write
+        else:
+            self._desk.put(act, decided)

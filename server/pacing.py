@@ -29,14 +29,26 @@ class Pace:
         self._in_a_row = 0
         self._seen_s = monotonic()
 
+    def hears(self) -> bool:
+        """Hear one message more at once; false, and nothing done, where it has to wait."""
+        heard = self._heard_by_now() + 1
+        if heard > FREE:
+            return False
+        self._heard = heard
+        return True
+
     async def keep(self, cost: int = 1) -> None:
         """Wait, with a message that has come, for as long as it has to."""
-        now_s = monotonic()
-        self._heard = max(0.0, self._heard - (now_s - self._seen_s) * PER_S) + cost
-        self._seen_s = now_s
+        self._heard = self._heard_by_now() + cost
         if self._heard > FREE:
             await asyncio.sleep((self._heard - FREE) / PER_S)
             return
         self._in_a_row += 1
         if self._in_a_row % TURN == 0:
             await asyncio.sleep(0)
+
+    def _heard_by_now(self) -> float:
+        now_s = monotonic()
+        heard = max(0.0, self._heard - (now_s - self._seen_s) * PER_S)
+        self._heard, self._seen_s = heard, now_s
+        return heard

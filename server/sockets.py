@@ -57,6 +57,7 @@ class Socket(ServerConnection):
     _is_in_lane = False
     _is_resting = False
     _bulk_s = 0.0
+    _is_bulk = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a socket, or cut it before anything is spent on it."""
@@ -88,7 +89,9 @@ class Socket(ServerConnection):
         piece = bytes(self._unread[:PIECE_BYTES])
         del self._unread[:PIECE_BYTES]
         began_s = thread_time()
+        self._is_bulk = True
         super().data_received(piece)
+        self._is_bulk = False
         self._bulk_s += thread_time() - began_s
         if self._unread and not self.recv_messages.paused and not self.transport.is_closing():
             return True
@@ -124,12 +127,26 @@ class Socket(ServerConnection):
     def process_event(self, event: Event) -> None:
         """Take a frame, unless it is one more of a message in far too many."""
         if isinstance(event, Frame) and event.opcode in _DATA:
+            if self.connection is not None:
+                if event.fin and event.opcode is not Opcode.CONT and self._is_heard(self.connection, event):
+                    return
+                self.connection.wait_in_line()
             self._fragments = 0 if event.fin else self._fragments + 1
             if self._fragments > FRAGMENTS_MAX:
                 self.protocol.fail(StandardClose.MESSAGE_TOO_BIG, f"more than {FRAGMENTS_MAX} fragments")
                 self.send_data()
                 return
         super().process_event(event)
+
+    def _is_heard(self, connection: Connection, message: Frame) -> bool:
+        """Give a whole message out of a short read to the connection at once; false where it is to be queued."""
+        if self._is_bulk:
+            return False
+        try:
+            frame = bytes(message.data) if message.opcode is Opcode.BINARY else str(message.data, "utf-8")
+        except UnicodeDecodeError:  # the library has an answer to that
+            return False
+        return connection.hear(frame)
 
     def probe(self, frame: bytes) -> None:
         """Ask the peer whether it lives."""

@@ -23,7 +23,7 @@ from client_sdk.game.variants import Spot
 from client_sdk.protocol import messages
 from client_sdk.protocol.codec import CODECS, FIELD_CHARS_MAX, JSON, MSGPACK, decode_event, decode_request
 from client_sdk.protocol.errors import RECONNECTABLE_RANGE, CloseCode, ErrorCode, may_reconnect
-from server import auth, buckets, connection, dealer, departures, gateway, hub, outlet
+from server import auth, buckets, connection, dealer, departures, desk, gateway, hub, outlet
 from server.settings import DoorLimits
 from server.store import tables
 from server.table import machine, roads
@@ -271,7 +271,7 @@ def test_limits() -> None:
         "lines of a patron's statement that are kept, about": lua_limit("_wallet", "LEDGER_MAX"),
         "rounds of a patron's history that are kept, about": lua_limit("_wallet", "ROUNDS_MAX"),
         "finished rounds of a table that are kept, about": lua_limit("finish_round", "ROUNDS_MAX"),
-        "acts of one connection under way": connection.ACTS_IN_FLIGHT_MAX,
+        "acts of one connection under way": desk.ACTS_MAX,
         "acts of one patron in one round of a table": acts_max(),
         "buy-ins of one patron at a table whose ids are kept": lua_limit("give_buy_in", "REQUESTS_KEPT"),
         "leaves of one patron at a table whose ids are kept": lua_limit("leave", "LEAVES_KEPT"),
@@ -312,7 +312,7 @@ def test_limits() -> None:
         (r"Some ([\d,]+) rounds of a table are kept", lua_limit("finish_round", "ROUNDS_MAX")),
         (r"newest (\d+) buy-ins at each table", lua_limit("give_buy_in", "REQUESTS_KEPT")),
         (r"newest (\d+) at each table are kept", lua_limit("leave", "LEAVES_KEPT")),
-        (r"may have (\d+) acts under way", connection.ACTS_IN_FLIGHT_MAX),
+        (r"may have (\d+) acts under way", desk.ACTS_MAX),
         (r"A shoe takes ([\d,]+) cuts", tables.CUTS_MAX),
         (r"The newest (\d+) of a table are kept, with their cuts", lua_limit("_table", "SHOES_KEPT")),
         (r"puts (\d+) to 32 bytes", messages.CUT_BYTES_MIN),

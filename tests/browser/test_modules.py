@@ -409,11 +409,13 @@ async def test_own_results_are_shown_once_for_each_round(run: Run) -> None:
                          outcome: "player", is_void: false, dealt: [], you };
           const results = { round: 7, outcome: "player", bets: { player: line }, stack: 1100 };
           const after = { ...you, stack: 1100, bets: {}, last_round: 7, last_results: { player: line } };
-          const event = new Mirror(view);
+          const event = new Mirror();
+          event.replace(view);
           const told = [event.applyResults(results), event.applyResults(results), event.view.you.stack];
           event.renewSeat(after);
           told.push(event.owedResults());
-          const missed = new Mirror(view);
+          const missed = new Mirror();
+          missed.replace(view);
           missed.renewSeat(after);
           told.push(missed.owedResults()?.stack, missed.owedResults(), missed.applyResults(results));
           return told;

@@ -2,7 +2,8 @@
 
 import { Session } from "./wire/session.js";
 import { NAME_REFUSED, TOKEN_EXPIRED, TOKEN_REFUSED } from "./wire/codes.js";
-import { SEAT, Table } from "./table/table.js";
+import { SEAT } from "./table/own_seat.js";
+import { Table } from "./table/table.js";
 import { alone, forgetToken, hadSeat, keepSeat, keepToken, keptToken, takeToken } from "./identity.js";
 import { Money } from "./text/money.js";
 import { refusalText } from "./text/words.js";
@@ -165,7 +166,7 @@ export class App {
         this.wallet = wallet;
         this.view?.update?.();
       });
-      table.on("change", () => keepSeat(id, table.seat.kind === SEAT.MINE));
+      table.on("seat", (isMine) => keepSeat(id, isMine));
       this.tables.set(id, table);
     }
     return this.tables.get(id);

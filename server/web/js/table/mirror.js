@@ -1,6 +1,6 @@
 /**
- * What is shown of one table: a snapshot kept up to date by what came after it, in order. It is what the server last
- * said; nothing hoped for is ever in it. Pure: what is applied may be shown.
+ * What is shown of one table: a snapshot kept up to date by what came after it, in order; `view` is null before the
+ * first. It is what the server last said; nothing hoped for is ever in it. Pure: what is applied may be shown.
  */
 
 import { seatAfterReceipt, seatAfterResults, viewAfter } from "./view.js";
@@ -8,16 +8,16 @@ import { seatAfterReceipt, seatAfterResults, viewAfter } from "./view.js";
 const lastRound = (you) => you?.last_round ?? 0;
 
 export class Mirror {
-  constructor(view) {
-    this.view = view;
-    this.handedRound = lastRound(view.you);
-    this.receiptAtMs = view.at_ms;
+  constructor() {
+    this.view = null;
+    this.handedRound = 0;
+    this.receiptAtMs = -Infinity;
     this.receiptRound = null;
   }
 
   /** Take a whole state. */
   replace(view) {
-    if (view.incarnation !== this.view.incarnation) this.handedRound = lastRound(view.you);
+    if (view.incarnation !== this.view?.incarnation) this.handedRound = lastRound(view.you);
     this.receiptAtMs = view.at_ms;
     this.receiptRound = null;
     this.view = view;
@@ -60,7 +60,7 @@ export class Mirror {
 
   /** Take the own seat as the server told it; null makes a spectator. */
   renewSeat(you) {
-    this.view = { ...this.view, you };
+    if (this.view !== null) this.view = { ...this.view, you };
   }
 
   /** Hand out, once, the results of the round in view that only the own seat told: after a break, say. */

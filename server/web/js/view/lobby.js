@@ -5,7 +5,7 @@ import { sitSheet } from "./sit.js";
 import { drawBigRoad } from "../draw/roads.js";
 import { cellsOf } from "../game/roads.js";
 import { TableClock, clockSample } from "../table/clock.js";
-import { SEAT } from "../table/table.js";
+import { SEAT } from "../table/own_seat.js";
 import { count, paysText, percentOf, phaseText, variantName } from "../text/words.js";
 
 const REFRESH_MS = 2_000;

@@ -2,7 +2,7 @@
 
 import { button, el, say } from "./dom.js";
 import { openSheet } from "./dialog.js";
-import { SEAT } from "../table/table.js";
+import { SEAT } from "../table/own_seat.js";
 import { refusalText } from "../text/words.js";
 
 /** What is offered: so many of the table's least bets. */

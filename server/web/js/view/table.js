@@ -1,10 +1,10 @@
-/** The table: puts its parts together, and passes on what the patron does. */
+/** The table: puts its parts together, and has them drawn when something has changed. */
 
-import { handTotal } from "../game/cards.js";
-import { SEAT } from "../table/table.js";
-import { count, freedText, outcomeText, phaseText, refusalText, whyNotText } from "../text/words.js";
+import { refusalText } from "../text/words.js";
+import { Betting } from "./betting.js";
+import { Call } from "./call.js";
 import { openSheet } from "./dialog.js";
-import { button, el, oncePerFrame, say, set, show } from "./dom.js";
+import { button, el, oncePerFrame, set, show } from "./dom.js";
 import { Hands } from "./hands.js";
 import { Moments } from "./moments.js";
 import { Notes } from "./notes.js";
@@ -15,12 +15,10 @@ import { rulesSheet } from "./rules.js";
 import { Side } from "./side.js";
 import { sitSheet } from "./sit.js";
 import { Spots } from "./spots.js";
+import { Stand } from "./stand.js";
 import { TimerRing } from "./timer.js";
 import { Top } from "./top.js";
 import { Tray } from "./tray.js";
-
-const KEYS = { u: "undo", c: "clear", r: "rebet", d: "double", Enter: "ready" };
-const SPOT_KEYS = { p: "player", b: "banker", t: "tie" };
 
 export class TableView {
   constructor(app, table) {
@@ -28,14 +26,20 @@ export class TableView {
     this.table = table;
     this.timer = new TimerRing(table);
     this.hands = new Hands();
+    this.call = new Call();
     this.notes = new Notes();
-    this.spots = new Spots({ lay: (spot) => this.#lay(spot), takeOff: (spot) => this.#takeOff(spot) });
     this.tray = new Tray({
       act: (type) => table.act({ type }),
       explain: (text) => this.notes.add(text, { kind: "bad" }),
       choose: () => this.update(),
       playAgain: (isOn) => table.setPlaysAgain(isOn),
     });
+    this.betting = new Betting({ app, table, tray: this.tray, notes: this.notes });
+    this.spots = new Spots({
+      lay: (spot) => this.betting.lay(spot),
+      takeOff: (spot) => this.betting.takeOff(spot),
+    });
+    this.stand = new Stand({ app, table, take: () => this.#orSay(() => table.sit(0)) });
     this.side = new Side(
       el(
         "div",
@@ -51,8 +55,9 @@ export class TableView {
       table,
       proof: this.proof,
       bringChips: () => sitSheet(app, table),
-      leave: () => this.#leave(),
+      leave: () => this.#orSay(() => this.#leave()),
     });
+    this.felt = this.#buildFelt();
     this.element = this.#build();
     this.draw = oncePerFrame(() => this.#render());
     this.ends = [table.on("change", () => this.update()), table.on("moment", (moment) => this.moments.take(moment))];
@@ -85,92 +90,29 @@ export class TableView {
     this.notes.close();
   }
 
-  // --- what the patron does ---
-
-  #lay(spot) {
-    const { table } = this;
-    const why = this.#whyNot(spot);
-    if (why !== null) this.notes.add(why, { kind: "bad" });
-    else table.act({ type: "place", spot, chip: this.tray.chip });
-  }
-
-  #takeOff(spot) {
-    const { table } = this;
-    if (!table.takesBets) return;
-    const { rules } = table.view;
-    const { stack, last_bets: lastBets } = table.you;
-    const found = table.hope.whyNot({ type: "undo", spot }, { rules, stack, lastBets });
-    if (found === null) table.act({ type: "undo", spot });
-  }
-
-  #whyNot(spot) {
-    const { table } = this;
-    if (table.you === null) return "Sit down to bet";
-    if (!table.isFollowed) return "Not while the line is down";
-    if (table.isPaused) return "The table is paused";
-    if (!table.takesBets) return "Bets are closed";
-    const { rules, crowd } = table.view;
-    const { stack, last_bets: lastBets } = table.you;
-    const hoped = table.hope.after({ rules, stack, lastBets }).sums;
-    const found = table.hope.whyNot(
-      { type: "place", spot, chip: this.tray.chip },
-      { rules, stack, lastBets, totals: crowd.totals },
-    );
-    if (found === null) return null;
-    const rivals = rules.forbidden_pairs
-      .filter((pair) => pair.includes(spot))
-      .flat()
-      .filter((other) => other !== spot && hoped[other] > 0);
-    return whyNotText(found, rules, this.app.money, rivals);
-  }
-
-  async #leave() {
-    try {
-      const { isAfterRound } = await this.table.leave();
-      if (isAfterRound) this.notes.add("You leave when this round is over. Your bets play out.");
-    } catch (error) {
-      this.notes.add(refusalText(error, this.table.view?.rules, this.app.money), { kind: "bad" });
-    }
-  }
-
-  #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.closest("input, textarea, select") !== null) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (key === "Enter" && event.target.closest("button, a") !== null) return;
-    if (key in SPOT_KEYS) this.#lay(SPOT_KEYS[key]);
-    else if (key in KEYS) this.tray.press(KEYS[key]);
-    else if (/^[1-9]$/.test(key)) this.tray.chooseAt(Number(key) - 1);
-    else return;
-    event.preventDefault();
-  }
-
-  // --- what is seen ---
-
-  #build() {
-    this.sit = button("Sit down", { class: "primary" }, () => sitSheet(this.app, this.table));
-    this.take = button("Take your seat here", { class: "primary" }, () => this.#takeSeat());
-    this.call = el("p", { class: "call" });
-    this.won = el("p", { class: "won money", hidden: true });
-    this.state = el("p", { class: "table-state", hidden: true });
-    this.stand = el("div", { class: "stand" }, this.state, this.sit, this.take);
+  #buildFelt() {
+    const { player, banker } = this.hands.sides;
     const felt = el(
       "section",
       { class: "felt", "aria-label": "Felt" },
       el(
         "div",
         { class: "deal-area" },
-        this.hands.sides.player.element,
+        player.element,
         el("div", { class: "middle" }, this.timer.element),
-        this.hands.sides.banker.element,
+        banker.element,
       ),
-      el("div", { class: "call-line" }, this.call, this.won),
+      this.call.element,
       this.spots.element,
       this.tray.element,
-      this.stand,
+      this.stand.element,
       this.notes.element,
     );
-    felt.addEventListener("keydown", (event) => this.#key(event));
+    felt.addEventListener("keydown", (event) => this.betting.key(event));
+    return felt;
+  }
+
+  #build() {
     const sheetButton = button("Seats, my rounds, rules", { class: "quiet" }, () => this.#openSide());
     return el(
       "div",
@@ -179,7 +121,7 @@ export class TableView {
       el(
         "main",
         { class: "table-main", id: "main" },
-        felt,
+        this.felt,
         el("div", { class: "phone-bar" }, sheetButton),
         this.side.element,
         this.roads.element,
@@ -196,9 +138,15 @@ export class TableView {
     });
   }
 
-  async #takeSeat() {
+  async #leave() {
+    const { isAfterRound } = await this.table.leave();
+    if (isAfterRound) this.notes.add("You leave when this round is over. Your bets play out.");
+  }
+
+  /** Ask the table for something, or say why it was refused. */
+  async #orSay(ask) {
     try {
-      await this.table.sit(0);
+      await ask();
     } catch (error) {
       this.notes.add(refusalText(error, this.table.view?.rules, this.app.money), { kind: "bad" });
     }
@@ -207,13 +155,12 @@ export class TableView {
   #render() {
     if (this.isClosed) return;
     const { table, app } = this;
-    const { view, you } = table;
+    const { view } = table;
+    show(this.felt, view !== null);
     if (view === null) {
-      show(this.element.querySelector(".felt"), false);
       this.top.sayTitle(table.refusedBy === null ? table.id : "There is no such table");
       return;
     }
-    show(this.element.querySelector(".felt"), true);
     this.top.render(app.money);
     this.hands.render(view);
     this.timer.render();
@@ -222,50 +169,10 @@ export class TableView {
     this.side.render(table, app.patron, app.money);
     this.roads.render(view);
     this.proof.render();
-    this.#renderCall(view, you, app.money);
-    this.#renderStand(you);
+    this.call.render(table, app.money);
+    this.stand.render();
     set(this.element, "data-pending", table.hope.isPending);
     set(this.element, "data-phase", view.phase);
     set(this.element, "data-line", table.isFollowed ? (table.isPaused ? "paused" : "open") : "away");
-  }
-
-  #renderCall(view, you, money) {
-    const hand = (side) => handTotal(view.dealt.filter((dealt) => dealt.side === side).map((dealt) => dealt.card));
-    let text = "";
-    if (view.phase === "paused" || view.phase === "closed") text = phaseText(view.phase);
-    else if (this.table.isPaused) text = "The table is paused: its store does not answer";
-    else if (view.is_void) text = "This round does not count";
-    else if (view.outcome !== null) text = outcomeText(view.outcome, hand("player"), hand("banker"));
-    else if (view.phase === "betting") text = this.table.leftMs > 0 ? "Place your bets" : "No more bets";
-    else if (view.phase === "dealing") text = "No more bets";
-    say(this.call, text);
-    const isMine =
-      (view.outcome !== null || view.is_void) &&
-      you !== null &&
-      you.last_round === view.round &&
-      you.last_results !== null;
-    show(this.won, isMine);
-    if (!isMine) return;
-    const net = Object.values(you.last_results).reduce((sum, line) => sum + line.payout - line.stake, 0);
-    say(this.won, money.formatSigned(net));
-    set(this.won, "data-sign", Math.sign(net));
-  }
-
-  #renderStand(you) {
-    const { seat, isFollowed } = this.table;
-    show(this.stand, you === null);
-    show(this.take, seat.kind === SEAT.ELSEWHERE);
-    show(this.sit, seat.kind !== SEAT.ELSEWHERE && this.app.mayPlay);
-    const text = {
-      [SEAT.NONE]: isFollowed ? (this.app.mayPlay ? "You are watching." : "You may only watch here.") : "",
-      [SEAT.ELSEWHERE]:
-        seat.reason === "taken over"
-          ? "Your seat was taken over in another window. Here you only watch."
-          : "Your seat at this table waits for you, or is held in another window.",
-      [SEAT.FREED]: freedText(seat.reason),
-      [SEAT.MINE]: "",
-    }[seat.kind];
-    say(this.state, text);
-    show(this.state, text !== "");
   }
 }

@@ -68,6 +68,7 @@ def variant_of(rules: TableRules) -> Variant:
         tie_pays=rules.tie_pays,
         spots=tuple(spot for spot in Spot if spot in rules.maximums),
         forbidden_pairs=tuple(frozenset(pair) for pair in rules.forbidden_pairs),
+        stated_rtp=rules.stated_rtp,
     )
 
 

@@ -124,6 +124,7 @@ class Limits:
             result_ms=self.pace.result_ms,
             grace_ms=self.pace.grace_ms,
             stacked=stacked,
+            stated_rtp=variant.stated_rtp,
         )
 
 

@@ -261,7 +261,8 @@ AnyRequest = (
 class TableRules(Struct, frozen=True, kw_only=True):
     """What a table plays and allows. `maximums` has the spots that exist; `table_maximums` bounds what all seats have
     on a spot together (one that is left out has no bound); `win_max` caps the win of one bet (None: no cap);
-    `cut_card` counts the cards behind it (None: shuffled every round)."""
+    `cut_card` counts the cards behind it (None: shuffled every round); `stated_rtp` is the return in percent that the
+    house prints, in its own digits (None: it prints none)."""
 
     variant: str
     decks: int
@@ -281,6 +282,7 @@ class TableRules(Struct, frozen=True, kw_only=True):
     result_ms: int
     grace_ms: int
     stacked: bool = False
+    stated_rtp: str | None = None
 
 
 class DealtCard(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk.clock import ClockSample, TableClock
 from client_sdk.game import bets
-from client_sdk.game.odds import rtp
+from client_sdk.game.odds import probability, rtp
 from client_sdk.game.road_rounds import RoadRound
 from client_sdk.game.roads import Roads
 from client_sdk.game.settlement import settle_bet
@@ -144,6 +144,22 @@ async def test_returns_are_the_exact_ones(run: Run) -> None:
     }"""
     for (name, _, spot), said in zip(cases, await run(script, cases), strict=True):
         assert said == pytest.approx(float(rtp(VARIANTS[name], Spot(spot))), abs=1e-12)
+
+
+async def test_the_mean_that_houses_state_is_the_exact_one(run: Run) -> None:
+    """At the limit it counts what the cap takes off: here a banker win of 475.00 comes to 300.00."""
+    script = """async (module, rules) => {
+      const { meanReturn } = await module("game/odds.js");
+      return [meanReturn(rules), meanReturn(rules, { isAtLimit: true })];
+    }"""
+    rules = table_rules(VARIANTS["royal"]) | {"win_max": 30_000, "maximums": {"player": 30_000, "banker": 50_000}}
+    royal = VARIANTS["royal"]
+    player, banker = rtp(royal, Spot.PLAYER), rtp(royal, Spot.BANKER)
+    lost = probability(royal, Spot.BANKER) * (47_500 - 30_000) / 50_000
+    assert await run(script, rules) == [
+        pytest.approx(float((player + banker) / 2), abs=1e-12),
+        pytest.approx(float((player + banker - lost) / 2), abs=1e-12),
+    ]
 
 
 async def test_the_clock_is_estimated_as_the_library_estimates_it(run: Run) -> None:

@@ -29,3 +29,9 @@ export function returnOf(rules, spot, stake = null) {
     0,
   );
 }
+
+/** The mean of what the Player and the Banker bet bring back: the return that houses like to state. */
+export function meanReturn(rules, { isAtLimit = false } = {}) {
+  const backs = ["player", "banker"].map((spot) => returnOf(rules, spot, isAtLimit ? rules.maximums[spot] : null));
+  return (backs[0] + backs[1]) / 2;
+}

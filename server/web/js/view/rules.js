@@ -1,10 +1,9 @@
-/** The rules of this house: what is drawn, what is paid, the odds and what the cap does to them, and how to play here. */
+/** The rules of this house: its odds, what is drawn and paid, the shoe, and how to play here. */
 
-import { chances, returnOf } from "../game/odds.js";
-import { uncappedStake } from "../game/settlement.js";
-import { SPOT_NAMES, count, paysText, percentOf, variantName } from "../text/words.js";
+import { SPOT_NAMES, count, percentOf, variantName } from "../text/words.js";
 import { openSheet } from "./dialog.js";
 import { el } from "./dom.js";
+import { oddsPart } from "./odds.js";
 
 const SPOTS = ["player", "banker", "tie"];
 
@@ -18,68 +17,11 @@ const KEYS = [
 
 /** Open the sheet. */
 export function rulesSheet(rules, money) {
-  const percent = new Intl.NumberFormat(undefined, {
-    style: "percent",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 2,
-  });
   openSheet(
     `Rules of ${variantName(rules.variant)}`,
-    [
-      ...oddsPart(rules, money, percent),
-      ...gamePart(rules, money),
-      ...shoePart(rules),
-      ...lineParts(rules),
-      ...keysPart(),
-    ],
+    [...oddsPart(rules, money), ...gamePart(rules, money), ...shoePart(rules), ...lineParts(rules), ...keysPart()],
     { kind: "wide" },
   );
-}
-
-function oddsPart(rules, money, percent) {
-  const chance = chances(rules.decks);
-  if (chance === null) return [];
-  const spots = SPOTS.filter((spot) => spot in rules.maximums);
-  const rows = spots.map((spot) => {
-    const back = returnOf(rules, spot);
-    const cells = [paysText(rules, spot), percent.format(chance[spot]), percent.format(back), percent.format(1 - back)];
-    return el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, SPOT_NAMES[spot]),
-      cells.map((cell) => el("td", {}, cell)),
-    );
-  });
-  const head = ["Bet", "Pays", "Wins", "Comes back (RTP)", "House keeps"].map((name) =>
-    el("th", { scope: "col" }, name),
-  );
-  return [
-    el("h3", {}, "Odds of the first round of a fresh shoe"),
-    el(
-      "div",
-      { class: "wide-table" },
-      el("table", { class: "odds" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
-    ),
-    ...capPart(rules, spots, money, percent),
-  ];
-}
-
-/** What the cap on wins does, in numbers. */
-function capPart(rules, spots, money, percent) {
-  if (rules.win_max === null) return [];
-  const touched = spots
-    .map((spot) => ({ spot, free: uncappedStake(rules, spot) }))
-    .filter(({ free }) => free !== null)
-    .map(({ spot, free }) => {
-      const most = rules.maximums[spot];
-      const before = percent.format(returnOf(rules, spot));
-      const after = percent.format(returnOf(rules, spot, most));
-      const name = SPOT_NAMES[spot];
-      const fall = `at the limit of ${money.format(most)} the RTP falls from ${before} to ${after}`;
-      return `It touches ${name} bets above ${money.format(free)}: ${fall}.`;
-    });
-  const none = "At the limits of this table no bet reaches it.";
-  return [el("p", {}, `A win of one bet is capped at ${money.format(rules.win_max)}. ${touched.join(" ") || none}`)];
 }
 
 function gamePart(rules, money) {

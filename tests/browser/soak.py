@@ -1,8 +1,8 @@
 """An hour of play on the page, sped up, and a table with many seats: `make soak`. It prints figures; a leak fails it.
 
 Rounds are dealt in about a second each, as many as an hour of ordinary ones holds. Memory, listeners and nodes of the
-document are read after a collection, once the page is warm and at the end. Then so many raw clients sit down at one
-table and bet, and the times between the pictures of the page are read.
+document are read after a collection, once the page is warm and at the end. Then, at an ordinary pace, the times between
+the pictures of the page are read: with few seats, and with so many raw clients that sit at the same table and bet.
 """
 
 import argparse
@@ -11,20 +11,24 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from playwright.async_api import CDPSession, async_playwright
+from playwright.async_api import Browser, CDPSession, async_playwright
 
+from tests.browser.crowd import crowd
+from tests.browser.frames import metrics, watch_frames
 from tests.support.node_process import NodeProcess, running_node
-from tests.support.raw_client import RawClient
 from tests.support.visitor import Visitor
 
 TABLE = "royal-1"
 ROUNDS, SEATS = 120, 500
 WARM_ROUNDS = 10
-FRAMES_S = 10
+FRAMES_S = 20
 PATIENCE_MS = 60_000
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FAST = {"betting_ms": 900, "card_ms": 30, "result_ms": 250}
+ORDINARY = {"betting_ms": 6_000, "card_ms": 700, "result_ms": 3_000}
+DEMO_BOTS = 2
 WIDE_DOORS = {
     "connections_per_address": 4_000,
     "address_opens_per_s": 4_000,
@@ -35,20 +39,7 @@ WIDE_DOORS = {
 """All of them come from one address."""
 GROWTH_BYTES_MAX = 1_500_000
 """The roads of the shoe and the rounds that are kept grow within their bounds; a leak of an hour is more than this."""
-
-_FRAMES = """seconds => new Promise((resolve) => {
-  const times = [];
-  let before = performance.now();
-  const end = before + seconds * 1000;
-  const frame = () => {
-    const now = performance.now();
-    times.push(now - before);
-    before = now;
-    if (now < end) requestAnimationFrame(frame);
-    else resolve(times);
-  };
-  requestAnimationFrame(frame);
-})"""
+LISTENERS_MORE_MAX, NODES_MORE_MAX = 20, 4_000
 
 
 class Weight(NamedTuple):
@@ -58,114 +49,112 @@ class Weight(NamedTuple):
     listeners: int
     nodes: int
 
+    def __str__(self) -> str:
+        return f"heap {self.heap_bytes / 1e6:.2f} MB, {self.listeners} listeners, {self.nodes} nodes"
+
 
 async def weigh(cdp: CDPSession) -> Weight:
     """Read it, after a collection."""
     await cdp.send("HeapProfiler.collectGarbage")
-    found: dict[str, Any] = await cdp.send("Performance.getMetrics")
-    metrics = {one["name"]: int(one["value"]) for one in found["metrics"]}
-    return Weight(metrics["JSHeapUsedSize"], metrics["JSEventListeners"], metrics["Nodes"])
+    found = await metrics(cdp)
+    return Weight(int(found["JSHeapUsedSize"]), int(found["JSEventListeners"]), int(found["Nodes"]))
 
 
-async def play(visitor: Visitor, rounds: int) -> tuple[Weight, Weight]:
-    """Play so many rounds by Play Again, going through the sheets and the lobby now and then."""
-    page = visitor.page
-    page.set_default_timeout(PATIENCE_MS)
-    cdp = await visitor.context.new_cdp_session(page)
+async def arrive(browser: Browser, node: NodeProcess) -> tuple[Visitor, CDPSession]:
+    """Sit down with a bet that is laid again in every round."""
+    visitor = await Visitor.arrive(browser, node.port, "Ada", reduced_motion="no-preference")
+    visitor.page.set_default_timeout(PATIENCE_MS)
+    cdp = await visitor.context.new_cdp_session(visitor.page)
     await cdp.send("Performance.enable")
-    first = await visitor.bets_open()
+    await visitor.sit(TABLE, "5000")
+    await visitor.bets_open()
     await visitor.lay("banker", 100)
-    await page.get_by_label("Play again each round").check()
+    await visitor.page.get_by_label("Play again each round").check()
+    return visitor, cdp
+
+
+async def play(visitor: Visitor, cdp: CDPSession, rounds: int) -> tuple[Weight, Weight]:
+    """Play so many rounds by Play Again, going through the sheets and the lobby now and then."""
+    first = await visitor.round()
     warm = None
     for number in range(first, first + rounds):
-        await page.wait_for_function(
+        await visitor.page.wait_for_function(
             "number => Number(document.querySelector('.top-round')?.textContent.replace(/\\D/g, '')) > number",
             arg=number,
         )
         if number % 10 == 0:
-            for opener in ("Rules and odds", "My records"):
-                await visitor.button(opener).click()
-                await page.locator("dialog").wait_for()
-                await page.keyboard.press("Escape")
-                await page.locator("dialog").wait_for(state="detached")
-            await page.evaluate("location.hash = '#/'")
-            await page.locator(".lobby-table").first.wait_for()  # a handle would keep the view alive
-            await page.evaluate(f"location.hash = '#/table/{TABLE}'")
-            await page.locator(".table[data-phase]").wait_for()
+            await look_around(visitor)
         if number == first + WARM_ROUNDS:
             warm = await weigh(cdp)
     assert warm is not None, "there are more rounds than warm ones"
     return warm, await weigh(cdp)
 
 
-async def crowd(node: NodeProcess, seats: int) -> list[RawClient]:
-    """Seat so many at the table."""
-    clients: list[RawClient] = []
-    for number in range(seats):
-        client = await RawClient.arrive(node.url, f"Seat {number}")
-        await client.join(TABLE, 10_000)
-        clients.append(client)
-    return clients
+async def look_around(visitor: Visitor) -> None:
+    """Open and close the sheets, go to the lobby and back. Handles of elements would keep their view alive."""
+    page = visitor.page
+    for opener in ("Rules and odds", "My records"):
+        await visitor.button(opener).click()
+        await page.locator("dialog").wait_for()
+        await page.keyboard.press("Escape")
+        await page.locator("dialog").wait_for(state="detached")
+    await page.evaluate("location.hash = '#/'")
+    await page.locator(".lobby-table").first.wait_for()
+    await page.evaluate(f"location.hash = '#/table/{TABLE}'")
+    await page.locator(".table[data-phase]").wait_for()
 
 
-async def bet(client: RawClient) -> None:
-    """Lay a chip in each round until cancelled."""
-    while True:
-        try:
-            await client.betting(TABLE, timeout=60)
-            await client.place(TABLE, "player", 100)
-        except Exception:
-            continue
-
-
-async def frames(visitor: Visitor, seconds: int) -> list[float]:
-    """Milliseconds from one picture of the page to the next, sorted."""
-    return sorted(await visitor.page.evaluate(_FRAMES, seconds))
-
-
-def judged(warm: Weight, end: Weight, rounds: int) -> list[str]:
+def judged(warm: Weight, end: Weight) -> list[str]:
     """What has grown that should not."""
     found = []
     if end.heap_bytes - warm.heap_bytes > GROWTH_BYTES_MAX:
-        found.append(f"the heap grew by {end.heap_bytes - warm.heap_bytes} bytes in {rounds} rounds")
-    if end.listeners > warm.listeners + 20:
+        found.append(f"the heap grew by {end.heap_bytes - warm.heap_bytes} bytes")
+    if end.listeners > warm.listeners + LISTENERS_MORE_MAX:
         found.append(f"listeners grew from {warm.listeners} to {end.listeners}")
-    if end.nodes > warm.nodes + 4_000:
+    if end.nodes > warm.nodes + NODES_MORE_MAX:
         found.append(f"nodes of the document grew from {warm.nodes} to {end.nodes}")
     return found
 
 
-async def main(rounds: int, seats: int, node: NodeProcess) -> int:
+async def play_long(browser: Browser, node: NodeProcess, rounds: int) -> list[str]:
+    """Play, and say what was wrong."""
+    visitor, cdp = await arrive(browser, node)
+    warm, end = await play(visitor, cdp, rounds)
+    print(f"after {WARM_ROUNDS} rounds: {warm}\nafter {rounds} rounds: {end}", flush=True)
+    await visitor.close()
+    return judged(warm, end) + visitor.errors
+
+
+async def sit_in_a_crowd(browser: Browser, node: NodeProcess, seats: int) -> list[str]:
+    """Watch the frames with few seats and with so many more, and say what was wrong."""
+    visitor, cdp = await arrive(browser, node)
+    print(f"few seats:  {await watch_frames(visitor.page, cdp, FRAMES_S)}", flush=True)
+    async with crowd(node.url, TABLE, seats):
+        await visitor.page.wait_for_function(
+            "seats => Number(document.querySelector('.panel-seats h2 .muted').textContent) > seats", arg=seats
+        )
+        frames = await watch_frames(visitor.page, cdp, FRAMES_S)
+        shown = await visitor.page.locator(".panel-seats h2 .muted").inner_text()
+        print(f"{shown} seats:  {frames}", flush=True)
+    await visitor.close()
+    return visitor.errors
+
+
+async def main(rounds: int, seats: int, directory: Path) -> int:
     """Play, seat, print."""
+    found = []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_FLAGS)
-        visitor = await Visitor.arrive(browser, node.port, "Ada", reduced_motion="no-preference")
-        await visitor.sit(TABLE, "5000")
-        warm, end = await play(visitor, rounds)
-        print(f"rounds {rounds}  warm {warm}  end {end}")
-        found = judged(warm, end, rounds)
-        quiet = await frames(visitor, FRAMES_S)
-        print(f"frames alone: {told(quiet)}")
+        if rounds:
+            with running_node(directory / "long", **FAST, demo_bots=DEMO_BOTS) as node:
+                found += await play_long(browser, node, rounds)
         if seats:
-            clients = await crowd(node, seats)
-            bettors = [asyncio.create_task(bet(client)) for client in clients]
-            full = await frames(visitor, FRAMES_S)
-            seated = await visitor.page.locator("h2 .muted").inner_text()
-            print(f"frames with {seated} seats: {told(full)}")
-            for task in bettors:
-                task.cancel()
-            await asyncio.gather(*bettors, return_exceptions=True)
-            await asyncio.gather(*(client.drop() for client in clients))
+            with running_node(directory / "crowd", **ORDINARY, demo_bots=DEMO_BOTS, **WIDE_DOORS) as node:
+                found += await sit_in_a_crowd(browser, node, seats)
         await browser.close()
-    for line in [*found, *visitor.errors]:
+    for line in found:
         print(line, file=sys.stderr)
-    return 1 if found or visitor.errors else 0
-
-
-def told(times: list[float]) -> str:
-    """The middle, the tail and the worst of some frame times."""
-    middle, tail = times[len(times) // 2], times[len(times) * 99 // 100]
-    return f"{len(times)} frames, p50 {middle:.1f} ms, p99 {tail:.1f} ms, worst {times[-1]:.1f} ms"
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
@@ -173,7 +162,5 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="an hour at the ordinary pace (%(default)s)")
     parser.add_argument("--seats", type=int, default=SEATS, help="at one table (%(default)s)")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="punto-soak-") as directory:
-        pace = {"betting_ms": 900, "card_ms": 30, "result_ms": 250, "grace_ms": 60_000, "demo_bots": 2}
-        with running_node(Path(directory) / "data", **pace, **WIDE_DOORS) as running:
-            sys.exit(asyncio.run(main(args.rounds, args.seats, running)))
+    with tempfile.TemporaryDirectory(prefix="punto-soak-") as name:
+        sys.exit(asyncio.run(main(args.rounds, args.seats, Path(name))))

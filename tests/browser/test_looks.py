@@ -76,6 +76,36 @@ async def test_axe_and_sizes(visit) -> None:
     await no_violation(page)
 
 
+async def test_narrow_screens_leave_nothing_out(visit) -> None:
+    """What is beside the felt on a wide screen has its room on a narrow one, and tables of figures fit 360 pixels."""
+    visitor = await visit("Ada")
+    page = visitor.page
+    await visitor.sit("royal-1", "1000")
+    await visitor.bets_open()
+
+    async def seats_height() -> int:
+        height: int = await page.locator(".panel-seats .scroll").evaluate("one => one.clientHeight")
+        return height
+
+    await resize(page, 768, 1024)
+    assert await seats_height() > 20
+    await resize(page, 360, 740)
+    await visitor.button("Seats, my rounds, rules").click()
+    await page.locator("dialog .seats").wait_for()
+    assert await seats_height() > 20
+    await expect(page.locator("dialog .panel-rounds p")).to_be_visible()
+    await visitor.button("Rules and odds").click()
+    await page.locator("dialog .odds").wait_for()
+    assert await page.locator("dialog .wide-table").evaluate("one => one.scrollWidth <= one.clientWidth")
+    await page.keyboard.press("Escape")
+    await visitor.button("My records").click()
+    await page.get_by_role("tab", name="Statement").click()
+    await expect(page.get_by_role("tabpanel", name="Statement")).to_contain_text("Play money")
+    fits = "one => one.scrollWidth <= one.clientWidth"
+    for wide in await page.locator("dialog .wide-table").all():
+        assert await wide.evaluate(fits)
+
+
 async def test_the_keyboard_alone_is_enough(visit) -> None:
     visitor = await visit(None)
     page, keyboard = visitor.page, visitor.page.keyboard

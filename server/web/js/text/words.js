@@ -22,15 +22,15 @@ export function count(number, one, many) {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** Basis points as "5 %". */
+/** Basis points as "5 %", on one line. */
 export function percentOf(basisPoints) {
-  return `${basisPoints / 100} %`;
+  return `${basisPoints / 100}\u00a0%`;
 }
 
 /** What a spot pays, as on the felt. */
 export function paysText(rules, spot) {
-  if (spot === "tie") return `${rules.tie_pays} : 1`;
-  return spot === "banker" ? `1 : 1, less ${percentOf(rules.commission_bp)}` : "1 : 1";
+  const pays = `${spot === "tie" ? rules.tie_pays : 1}\u00a0:\u00a01`;
+  return spot === "banker" ? `${pays}, less ${percentOf(rules.commission_bp)}` : pays;
 }
 
 /** "Player wins, 9 over 6", "Tie at 7". */

@@ -6,7 +6,9 @@ import { button, el, say, set, show } from "./dom.js";
 export class Top {
   constructor({ table, proof, bringChips, leave }) {
     this.table = table;
-    this.title = el("h1", { class: "top-title" });
+    this.name = el("span", {});
+    this.id = el("span", { class: "top-id" });
+    this.title = el("h1", { class: "top-title" }, this.name, this.id);
     this.facts = el("p", { class: "top-facts muted" });
     this.round = el("span", { class: "top-round" });
     this.phoneRound = el("p", { class: "top-facts phone-round muted" });
@@ -33,13 +35,15 @@ export class Top {
 
   /** Say something in the place of the table's name. */
   sayTitle(text) {
-    say(this.title, text);
+    say(this.name, text);
+    say(this.id, "");
   }
 
   render(money) {
     const { view, you } = this.table;
     const { rules } = view;
-    say(this.title, `${variantName(rules.variant)} · ${view.table}`);
+    say(this.name, variantName(rules.variant));
+    say(this.id, ` · ${view.table}`);
     const limits = `limits ${money.formatShort(rules.minimum)}–${money.formatShort(rules.maximums.player)}`;
     say(
       this.facts,

@@ -21,6 +21,7 @@ from client_sdk.exceptions import Disconnected, ProtocolMismatch, PuntoError
 from client_sdk.follower import Follower, seated_view, watched_view
 from client_sdk.game.proofs import RevealedShoe
 from client_sdk.judge import recall_shoe
+from client_sdk.known import KnownEvents
 from client_sdk.pages import Pages
 from client_sdk.protocol.codec import JSON, MSGPACK, Codec
 from client_sdk.protocol.messages import (
@@ -115,6 +116,16 @@ class Client:
     def is_connected(self) -> bool:
         """Whether there is a welcomed connection at this moment."""
         return self._session.desk.has_line
+
+    @property
+    def reconnects(self) -> int:
+        """How often it was away and is back."""
+        return max(0, self._session.welcomes - 1)
+
+    @property
+    def connected_since_ms(self) -> float:
+        """When the newest welcome came, on the monotonic clock of this process."""
+        return self._session.welcomed_ms
 
     @property
     def error(self) -> PuntoError | None:
@@ -242,6 +253,14 @@ class Client:
         """Measure the way to the server and back; with a followed table its clock gets better by it."""
         return await ping(self._session, table)
 
+    def drop(self) -> None:
+        """Cut the connection as a network may, to see what becomes of it; the client comes back by itself."""
+        self._session.drop_line()
+
+    async def read_nothing(self, pause_ms: float) -> None:
+        """Leave unread for so long what comes on the connection of now, as a client may that is too slow."""
+        await self._session.read_nothing(pause_ms)
+
     async def open(self) -> Self:
         """Connect for the first time; `connect` does it. Raises what `connect` raises."""
         await self._session.open()
@@ -332,16 +351,18 @@ def connect(
     bot: bool = False,
     buy_in: int = 0,
     settings: Settings = DEFAULTS,
+    known: KnownEvents | None = None,
 ) -> Connecting:
     """Connect to a server: `client = await connect(url)` or `async with connect(url) as client`.
 
     With a `token` as its patron; without one as a new guest called `name`, where the house admits guests. Where tokens
     expire, `token` is an async function that gives one that holds: it is asked before each hello, and when the present
     one is about to end. `on_notice` is called with what is told of no table, and must not wait. `buy_in` is what `join`
-    to a table where it is not told, in minor units. A server that is down is tried for `settings.connect_ms`.
+    to a table where it is not told, in minor units. A server that is down is tried for `settings.connect_ms`. Many
+    clients in one process may share the events that they have `known`: each is decoded once, and nobody may change it.
 
     Raises Unreachable, IdentityRefused (TokenRefused, NameRefused), ProtocolMismatch or Disconnected.
     """
     source = token if callable(token) else None
     identity = Identity(name=name, token=None if callable(token) else token, bot=bot, source=source)
-    return Connecting(Client(Session(url, _CODECS[codec], identity, settings, on_notice), buy_in=buy_in))
+    return Connecting(Client(Session(url, _CODECS[codec], identity, settings, on_notice, known), buy_in=buy_in))

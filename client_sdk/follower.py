@@ -61,6 +61,7 @@ class Follower:
         self._events_max = events_max
         self._inboxes: list[Inbox] = []
         self.error: PuntoError | None = None
+        self.gaps = 0
         self._gap_seq: int | None = None
         self._needs_snapshot = False
 
@@ -161,6 +162,10 @@ class Follower:
         except msgspec.ValidationError as error:
             self._pass_over(message, error)
             return None
+        return self.take(event)
+
+    def take(self, event: AnyEvent) -> AnyEvent | None:
+        """Take an event; returned where it told something new."""
         if self.is_behind and isinstance(event, Results):
             return None  # its round is not in view yet; the seat in the answer to the resume tells it
         if isinstance(event, Snapshot) and self.mirror.you is None:
@@ -216,6 +221,7 @@ class Follower:
         self._needs_snapshot = self._gap_seq == self.mirror.seq  # the last resume from here did not help
         self._gap_seq = self.mirror.seq
         self.is_behind = True
+        self.gaps += 1
 
     def _pass_over(self, message: Message, error: msgspec.ValidationError) -> None:
         """Count an event of a newer protocol, whose meaning can't matter to us; distrust one that we should know."""

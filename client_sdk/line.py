@@ -1,24 +1,28 @@
 """One socket: messages in, messages out, until it ends.
 
-One door through which every write goes: `post` never waits, one task writes, so whole messages leave in the order they
-were posted and no caller's cancellation can cut one. It must never decide whether to come back; `session` does. Nothing
-here logs frames: the first one holds a token.
+One door through which every write goes: `post` never waits and writes whole messages in the order they were posted, so
+no caller's cancellation can cut one. What is read is delivered where it is read, without a queue and a task's turn in
+between. It must never decide whether to come back; `session` does. Nothing here logs frames: the first one holds a
+token.
 """
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, NegotiationError, WebSocketException
+from websockets.exceptions import InvalidStatus, InvalidURI, NegotiationError, WebSocketException
+from websockets.frames import Frame as SocketFrame
+from websockets.frames import Opcode
+from websockets.protocol import Event, State
 from websockets.typing import Subprotocol
 
 from client_sdk.exceptions import Disconnected, ProtocolMismatch
 from client_sdk.protocol.codec import BadMessage, Codec, Frame
-from client_sdk.protocol.messages import Message
 from client_sdk.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -28,6 +32,7 @@ _socket_log: Final = logging.getLogger("client_sdk.line.socket")
 _socket_log.setLevel(logging.WARNING)
 
 _NOT_NOW_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
+_DATA: Final = frozenset({Opcode.TEXT, Opcode.BINARY, Opcode.CONT})
 
 
 class CouldNotOpen(Exception):
@@ -42,38 +47,115 @@ class LineEnd:
     reason: str
 
 
+class _Socket(ClientConnection):
+    """A connection that hands each message on as it is read; what comes before somebody listens is kept for them."""
+
+    on_frame: Callable[[Frame], None] | None = None
+    failure: BaseException | None = None
+    """What `on_frame` raised; nothing is handed on after it."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._early: deque[Frame] = deque()
+        self._parts: list[bytes] = []
+        self._is_text = False
+        super().connection_made(transport)
+
+    def listen(self, on_frame: Callable[[Frame], None]) -> None:
+        """Hand on what came already, and from now on each message as it comes."""
+        self.on_frame = on_frame
+        while self._early:
+            self._hand_on(self._early.popleft())
+
+    def process_event(self, event: Event) -> None:
+        """Take a frame. The library has checked the order of a message's parts and their sum."""
+        if not isinstance(event, SocketFrame) or event.opcode not in _DATA:
+            super().process_event(event)
+            return
+        if event.opcode is not Opcode.CONT:
+            self._is_text = event.opcode is Opcode.TEXT
+        self._parts.append(bytes(event.data))
+        if event.fin:
+            whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts.clear()
+            self._take(whole)
+
+    def _take(self, whole: bytes) -> None:
+        try:
+            frame = whole.decode() if self._is_text else whole
+        except UnicodeDecodeError as error:
+            self._fail(error)
+            return
+        if self.on_frame is None:
+            self._early.append(frame)
+        else:
+            self._hand_on(frame)
+
+    def _hand_on(self, frame: Frame) -> None:
+        assert self.on_frame is not None, "somebody listens"
+        if self.failure is not None:
+            return
+        try:
+            self.on_frame(frame)
+        except Exception as error:  # told by whoever runs the line
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.transport.abort()
+
+
 class Line:
     """An open connection that speaks one subprotocol."""
 
-    def __init__(self, socket: ClientConnection, codec: Codec, close_ms: int) -> None:
+    def __init__(self, socket: _Socket, codec: Codec, close_ms: int) -> None:
         self._socket = socket
         self._codec = codec
         self._close_ms = close_ms
-        self._outbox: asyncio.Queue[Frame] = asyncio.Queue()  # bounded by the calls that may wait
 
     def __repr__(self) -> str:
-        return f"<Line {self._codec.subprotocol} {self._socket.state.name} outbox={self._outbox.qsize()}>"
+        return f"<Line {self._codec.subprotocol} {self._socket.state.name}>"
 
     def post(self, frame: Frame) -> None:
-        """Send a frame after those posted before it. Where the line has ended it is not sent, and nobody is told."""
-        self._outbox.put_nowait(frame)
+        """Send a frame after those posted before it. Where the line has ended it is not sent, and nobody is told.
 
-    async def run(self, deliver: Callable[[Message], None]) -> LineEnd:
-        """Write what is posted and deliver what is read, in order, until the line ends."""
-        writer = asyncio.create_task(self._write(), name="punto-line-writer")
+        What the peer does not take waits in the transport, bounded by the calls that may wait.
+        """
+        protocol = self._socket.protocol
+        if protocol.state is not State.OPEN:
+            return
+        if isinstance(frame, str):
+            protocol.send_text(frame.encode())
+        else:
+            protocol.send_binary(frame)
+        self._socket.send_data()
+
+    async def run(self, deliver: Callable[[Frame], None]) -> LineEnd:
+        """Deliver what is read, in order, until the line ends."""
+        socket = self._socket
         try:
-            while True:
-                deliver(self._codec.decode(await self._socket.recv()))
-        except ConnectionClosed as closed:
-            received = closed.rcvd
-            return LineEnd(None, "dropped") if received is None else LineEnd(received.code, received.reason)
-        except BadMessage as unreadable:
-            log.warning("message_unreadable", extra={"reason": str(unreadable)})
-            return LineEnd(None, "a message could not be read")
+            socket.listen(deliver)
+            await socket.wait_closed()
         finally:
-            writer.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
             self.abort()
+        match socket.failure:
+            case None:
+                received = socket.protocol.close_rcvd
+                return LineEnd(None, "dropped") if received is None else LineEnd(received.code, received.reason)
+            case BadMessage() | UnicodeDecodeError() as unreadable:
+                log.warning("message_unreadable", extra={"reason": str(unreadable)})
+                return LineEnd(None, "a message could not be read")
+            case failure:
+                raise failure
+
+    def pause_reading(self) -> None:
+        """Read nothing more until `resume_reading`: the peer's words wait in the system, then at the peer."""
+        self._socket.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if not self._socket.transport.is_closing():
+            self._socket.transport.resume_reading()
 
     def abort(self) -> None:
         """Drop the connection at once; `run` ends."""
@@ -85,16 +167,6 @@ class Line:
             async with asyncio.timeout(self._close_ms / 1000):
                 await self._socket.close()
         except TimeoutError:
-            self.abort()
-
-    async def _write(self) -> None:
-        try:
-            while True:
-                await self._socket.send(await self._outbox.get())
-        except ConnectionClosed:
-            pass  # the reader sees it too, and tells how
-        except Exception:
-            log.exception("line_not_written")
             self.abort()
 
 
@@ -114,6 +186,7 @@ async def open_line(url: str, codec: Codec, settings: Settings) -> Line:
             ping_timeout=settings.ping_timeout_ms / 1000,
             max_size=settings.message_bytes_max,
             logger=_socket_log,
+            create_connection=_Socket,
         )
     except InvalidURI as error:
         raise Disconnected(f"{server_of(url)} is no WebSocket address: {error.msg}") from None
@@ -129,6 +202,7 @@ async def open_line(url: str, codec: Codec, settings: Settings) -> Line:
     if socket.subprotocol != codec.subprotocol:
         await socket.close()
         raise ProtocolMismatch(codec.subprotocol, socket.subprotocol or "no subprotocol")
+    assert isinstance(socket, _Socket), "it was asked for"
     return Line(socket, codec, settings.close_ms)
 
 

@@ -119,7 +119,15 @@ class Roster:
         if follower is None:
             log.debug("event_for_nobody", extra={"table": message.get("table")})
             return None
-        event = follower.feed(message)
+        return self._delivered(follower, follower.feed(message))
+
+    def take(self, event: AnyEvent) -> None:
+        """Hand an event that was decoded before to its table's follower."""
+        follower = self.followers.get(event.table)
+        if follower is not None:
+            self._delivered(follower, follower.take(event))
+
+    def _delivered(self, follower: Follower, event: AnyEvent | None) -> AnyEvent | None:
         if follower.is_ended:
             self.drop(follower, follower.error)
             return event

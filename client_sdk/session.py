@@ -26,15 +26,15 @@ from client_sdk.exceptions import (
     TokenUnavailable,
     Unreachable,
 )
+from client_sdk.known import KnownEvents
 from client_sdk.line import CouldNotOpen, Line, LineEnd, open_line, server_of
-from client_sdk.protocol.codec import Codec, decode_notice
+from client_sdk.protocol.codec import Codec, Frame, decode_notice
 from client_sdk.protocol.errors import CloseCode, may_reconnect
 from client_sdk.protocol.messages import (
     NOTICE_TYPES,
     PROTOCOL_VERSION,
     AnyNotice,
     Hello,
-    Message,
     Refresh,
     Refreshed,
     SeatFreed,
@@ -68,7 +68,8 @@ class Identity:
 
 
 class Session:
-    """One patron's presence. `welcome` is the newest one, `wallet` what the server last said of it."""
+    """One patron's presence. `welcome` is the newest one, `welcomes` counts them, `wallet` is what the server last said
+    of it."""
 
     def __init__(
         self,
@@ -77,17 +78,21 @@ class Session:
         identity: Identity,
         settings: Settings,
         on_notice: Callable[[AnyNotice], None] | None = None,
+        known: KnownEvents | None = None,
     ) -> None:
         self.settings = settings
         self._on_notice = on_notice
         self.identity = identity
         self.welcome: Welcome | None = None
+        self.welcomes = 0
+        self.welcomed_ms = 0.0
         self.wallet = 0
         self.tasks = Tasks(self._task_failed)
         self.desk = Desk(settings, codec)
-        self.roster = Roster(self.desk, self.tasks, self._drop_line)
+        self.roster = Roster(self.desk, self.tasks, self.drop_line)
         self._url = url
         self._codec = codec
+        self._known = known
         self._line: Line | None = None
         self._chance = SystemRandom()
         self._welcomed: asyncio.Future[None] | None = None
@@ -146,7 +151,7 @@ class Session:
         failure = ClientFailed()
         failure.__cause__ = error
         self._end(failure)
-        self._drop_line()
+        self.drop_line()
 
     # --- the connection ---
 
@@ -193,9 +198,21 @@ class Session:
         if not may_reconnect(end.close_code):
             self._end(Disconnected(end.reason or "the server closed the connection", end.close_code))
 
-    def _drop_line(self) -> None:
+    def drop_line(self) -> None:
+        """Drop the connection; a new one is opened, as after any drop."""
         if self._line is not None:
             self._line.abort()
+
+    async def read_nothing(self, pause_ms: float) -> None:
+        """Leave unread what comes on the connection of now for so long."""
+        line = self._line
+        if line is None:
+            return
+        line.pause_reading()
+        try:
+            await asyncio.sleep(pause_ms / 1000)
+        finally:
+            line.resume_reading()
 
     # --- the greeting ---
 
@@ -245,6 +262,8 @@ class Session:
     def _settle_in(self, line: Line, welcome: Welcome) -> None:
         log.info("welcomed", extra={"patron": welcome.patron, "server": welcome.server})
         self.welcome, self.wallet = welcome, welcome.wallet
+        self.welcomes += 1
+        self.welcomed_ms = now_ms()
         self.identity = replace(self.identity, token=welcome.token or self.identity.token)
         self.desk.open_line(line)
         self.roster.resume_all()
@@ -253,8 +272,12 @@ class Session:
 
     # --- what comes in ---
 
-    def _deliver(self, message: Message) -> None:
-        """Take one message off the wire. Nothing may wait here: the next one is behind it."""
+    def _deliver(self, frame: Frame) -> None:
+        """Take one message off the wire. Nothing may wait here: the next one is behind it. Raises BadMessage."""
+        if self._known is not None and (known := self._known.get(frame)) is not None:
+            self.roster.take(known)
+            return
+        message = self._codec.decode(frame)
         match message.get("type"):
             case "ok" | "error" if message.get("request_id") is not None:
                 self.desk.settle(message)
@@ -266,6 +289,8 @@ class Session:
                 event = self.roster.deliver(message)
                 if isinstance(event, SeatFreed) and event.wallet is not None:
                     self.wallet = event.wallet
+                if self._known is not None and event is not None:
+                    self._known.keep(frame, event)
 
     def _notice(self, notice: AnyNotice) -> None:
         """Act on what is told of no table, and hand it on."""

@@ -97,6 +97,11 @@ class Table:
         return self._follower.is_attached
 
     @property
+    def gaps(self) -> int:
+        """How often an event came before one that it follows; what was missing was asked for each time."""
+        return self._follower.gaps
+
+    @property
     def patron(self) -> str:
         """Our own public id."""
         return self._session.patron or ""

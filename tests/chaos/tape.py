@@ -85,15 +85,16 @@ def recording() -> Iterator[Tape]:
         of(self).sent.append(Word(now_ms(), self._codec.decode(frame)))
         real_post(self, frame)
 
-    async def run(self: Line, deliver: Callable[[Message], None]) -> LineEnd:
+    async def run(self: Line, deliver: Callable[[Frame], None]) -> LineEnd:
         record = of(self)
 
-        def hear(message: Message) -> None:
+        def hear(frame: Frame) -> None:
+            message = self._codec.decode(frame)
             word = Word(now_ms(), message)
             record.got.append(word)
             if "seq" in message:
                 tape.note(word)
-            deliver(message)
+            deliver(frame)
 
         try:
             end = await real_run(self, hear)

@@ -26,6 +26,9 @@ from client_sdk.table import Table
 
 SPREAD_MS_MAX: Final = 1_000
 """Bots begin to bet at different moments: up to this long after the opening, and within a third of the betting time."""
+LAST_MS_MIN: Final = 50
+LAST_MS_MAX: Final = 1_000
+"""Bots that bet in the last second begin so long before the close."""
 CUT_CODES: Final = frozenset({"CUTS_CLOSED", "SHOE_OVER", "NOT_SEATED", "TOO_MANY_CUTS"})
 """What a cut may meet that came too late, or from a seat that was freed, or after too many."""
 LATE_ACT_SHARE: Final = 0.05
@@ -64,8 +67,7 @@ class Bettor:
         while True:
             await self._opened.wait()
             self._opened.clear()
-            spread_ms = min(SPREAD_MS_MAX, self._table.mirror.rules.betting_ms / 3)
-            await asyncio.sleep(self._rng.random() * spread_ms / 1000)
+            await asyncio.sleep(self._pause_ms() / 1000)
             await self._cut()
             await self._bet()
 
@@ -76,6 +78,14 @@ class Bettor:
             self._closed.clear()
             if self._seat.is_seated and self._closed_round is not None:
                 await self._act_late(self._closed_round)
+
+    def _pause_ms(self) -> float:
+        """Return how long to wait before the bets of a round."""
+        betting_ms = self._table.mirror.rules.betting_ms
+        if self._plan.bets_last_second and self._table.clock.is_known:
+            before_close_ms = self._rng.uniform(LAST_MS_MIN, min(LAST_MS_MAX, betting_ms))
+            return max(0.0, self._table.remaining_ms() - before_close_ms)
+        return self._rng.random() * min(SPREAD_MS_MAX, betting_ms / 3)
 
     async def _cut(self) -> None:
         """Put a cut into a fresh shoe."""
@@ -121,11 +131,11 @@ class Bettor:
         seat, tally = self._seat, self._tally
         foreseen = seat.begin(act)
         tally.acts += 1
-        began = time.perf_counter()
+        began = time.monotonic()
         try:
             receipt = await _send(self._table, act, round)
         except Refused as refused:
-            tally.ack_ms.add((time.perf_counter() - began) * 1000)
+            tally.answered(began, time.monotonic())
             tally.refusals[refused.name] += 1
             if refused.retry:
                 return False  # "not now" until the call's end: undecided, like no answer
@@ -134,7 +144,7 @@ class Bettor:
         except (TimedOut, Disconnected):
             tally.unanswered += 1
             return False
-        tally.ack_ms.add((time.perf_counter() - began) * 1000)
+        tally.answered(began, time.monotonic())
         tally.acks += 1
         tally.add(seat.accepted(foreseen, receipt))
         return True

@@ -5,21 +5,24 @@ decided by `seat`. Read next: `fleet`, which runs many.
 """
 
 import asyncio
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import client_sdk
 from client_sdk.bots.bettor import Bettor
 from client_sdk.bots.chair import Chair, leave_at_once
 from client_sdk.bots.findings import Kind, Mismatch
+from client_sdk.bots.habits import keep_dropping, keep_reading_slowly
 from client_sdk.bots.plan import Plan
 from client_sdk.bots.report import Tally
 from client_sdk.bots.seat import NO_SEAT, Seat
 from client_sdk.bots.witness import Witness
 from client_sdk.client import Client
 from client_sdk.exceptions import Disconnected, Refused, TimedOut, UnknownShoe
+from client_sdk.known import KnownEvents
 from client_sdk.protocol.messages import (
     AnyEvent,
     BettingClosed,
@@ -44,14 +47,31 @@ SETTINGS: Final = Settings(verifies=False, cuts=False)
 class Bot:
     """A bot from its first connection to its last. `progress` says where it is, for whoever waits for it."""
 
-    def __init__(self, plan: Plan, tally: Tally, rng: Random) -> None:
+    def __init__(
+        self, plan: Plan, tally: Tally, rng: Random, settings: Settings = SETTINGS, known: KnownEvents | None = None
+    ) -> None:
         self.plan = plan
+        self._settings = settings
+        self._known = known
         self.client: Client | None = None
         self.rounds_done = 0
         self._tally = tally
         self._rng = rng
         self._table: Table | None = None
         self._settled_before = 0
+        self._gaps = 0
+
+    @property
+    def reconnects(self) -> int:
+        """How often it was away and is back."""
+        return 0 if self.client is None else self.client.reconnects
+
+    @property
+    def _steady_since_ms(self) -> float:
+        """Since when what it gets comes without delay of its own making: what it missed before is told late."""
+        if self.plan.reads_slowly or self.client is None:
+            return math.inf
+        return self.client.connected_since_ms
 
     @property
     def progress(self) -> str:
@@ -68,11 +88,12 @@ class Bot:
         things failed at once.
         """
         plan = self.plan
+        await asyncio.sleep(plan.comes_ms / 1000)
         await ramp.acquire()
         is_held = True
         try:
             async with client_sdk.connect(
-                plan.url, name=plan.name, codec=plan.codec, bot=True, settings=SETTINGS
+                plan.url, name=plan.name, codec=plan.codec, bot=True, settings=self._settings, known=self._known
             ) as client:
                 self.client = client
                 chair = Chair(client, plan, self._tally)
@@ -107,7 +128,7 @@ class Bot:
         bettor = Bettor(self.plan, table, seat, chair, self._tally, self._rng, witness)
         async with asyncio.TaskGroup() as group:
             bets = group.create_task(bettor.keep_betting(), name=f"{self.plan.name} bets")
-            late = group.create_task(bettor.keep_acting_late(), name=f"{self.plan.name} bets late")
+            others = [group.create_task(work) for work in self._habits(bettor)]
             if table.mirror.phase == "betting":
                 bettor.betting_opened()
             try:
@@ -118,8 +139,20 @@ class Bot:
                     if self.rounds_done >= self.plan.rounds and not seat.awaits_secret:
                         break
             finally:
-                bets.cancel()
-                late.cancel()
+                for task in (bets, *others):
+                    task.cancel()
+
+    def _habits(self, bettor: Bettor) -> list[Coroutine[Any, Any, None]]:
+        """Return what this bot does besides reading and betting."""
+        assert self.client is not None, "it sits"
+        works = []
+        if self.plan.acts_late:
+            works.append(bettor.keep_acting_late())
+        if self.plan.drops:
+            works.append(keep_dropping(self.client, self._rng, self._tally))
+        if self.plan.reads_slowly:
+            works.append(keep_reading_slowly(self.client, self._rng, self._tally))
+        return works
 
     async def _judge_shoes(self, table: Table, witness: Witness) -> None:
         """Have what was revealed checked by the first bot that hears of it, which asks for the cuts."""
@@ -136,6 +169,10 @@ class Bot:
     def _take(self, event: AnyEvent, table: Table, seat: Seat, chair: Chair, bettor: Bettor) -> None:
         tally = self._tally
         tally.events += 1
+        if table.gaps > self._gaps:
+            self._gaps = table.gaps
+            detail = f"events before {table.mirror.seq} were missing, and had to be asked for"
+            tally.add([Mismatch(Kind.SEQ, table.id, table.mirror.round, detail, seat=self.plan.name)])
         match event:
             case Crowd() | SeatWarned():
                 pass
@@ -152,7 +189,7 @@ class Bot:
                 detail = "the seat was taken over, by no connection of ours"
                 tally.add([Mismatch(Kind.REFUSED, table.id, table.mirror.round, detail, seat=self.plan.name)])
             case _:
-                tally.add(seat.numbered(event, time.monotonic() * 1000))
+                tally.add(seat.numbered(event, time.monotonic() * 1000, self._steady_since_ms))
                 self._follow(event, seat, chair, bettor)
 
     def _follow(self, event: AnyEvent, seat: Seat, chair: Chair, bettor: Bettor) -> None:

@@ -12,21 +12,26 @@ from random import Random
 from typing import Final
 
 import client_sdk
-from client_sdk.bots.bot import Bot
+from client_sdk.bots.bot import SETTINGS, Bot
 from client_sdk.bots.orders import Orders
 from client_sdk.bots.plan import Plan
 from client_sdk.bots.report import Tally
+from client_sdk.bots.sightings import Sighting
 from client_sdk.bots.strategies import STRATEGIES
 from client_sdk.bots.witness import Witness
 from client_sdk.client import CodecName
 from client_sdk.exceptions import PuntoError
+from client_sdk.known import KnownEvents
 from client_sdk.protocol.messages import TableRules, TableSummary
 from client_sdk.settings import DEFAULTS
 
 CONNECTS_MAX: Final = 50
 """Bots that are on their way to a seat at the same time; the next ones wait."""
-LOOK_MS: Final = 25
-"""Between two looks at who is connected; shorter than the SDK's shortest pause before it comes back."""
+LATE_MS_MAX: Final = 30_000
+"""Late joiners come within this time after the others were to be there."""
+MANY: Final = 500
+"""From so many bots of one process on, each asks less often whether its line still lives."""
+PING_INTERVAL_MS_OF_MANY: Final = 20_000
 FIRST_CONNECT_MS: Final = 3_000
 """How long a server may take to come up before it counts as out of reach."""
 STOP_MS_MAX: Final = 10_000
@@ -43,40 +48,52 @@ class NoRoom(Exception):
 class Fleet:
     """The bots of one run. `tally` is right at any moment after `refresh`."""
 
-    def __init__(self, orders: Orders) -> None:
+    def __init__(self, orders: Orders, began_s: float | None = None) -> None:
         self.orders = orders
-        self.tally = Tally(patrons=orders.patrons)
-        self._bots = [self._bot(number) for number in range(1, orders.patrons + 1)]
+        self._began_s = time.monotonic() if began_s is None else began_s
+        self.tally = Tally(patrons=len(orders.numbers), began_s=self._began_s)
+        self.kills = self.tally.kills
+        self.sightings: list[Sighting] = []
+        self._known = KnownEvents()
+        is_many = self.tally.patrons >= MANY
+        self._settings = replace(SETTINGS, ping_interval_ms=PING_INTERVAL_MS_OF_MANY) if is_many else SETTINGS
+        self._habits = orders.habits
+        self._bots = [self._bot(number) for number in orders.numbers]
         self._witnesses: dict[str, Witness] = {}
-        self._began = time.monotonic()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Play until all bots are done, `stop` is set or time is up. Raises PuntoError and NoRoom before the start."""
-        tables = await self._look_around()
+        tables = await self.look_around()
         self._witnesses = {summary.table: Witness(summary.table) for summary in tables}
         self.tally.tables = len(tables)
         timeout_ms = self.orders.timeout_ms or _timeout_ms([summary.rules for summary in tables], self.orders)
         ramp = asyncio.Semaphore(CONNECTS_MAX)
         tasks = {
-            asyncio.create_task(self._run(bot, [*tables[at % len(tables) :], *tables[: at % len(tables)]], ramp)): bot
-            for at, bot in enumerate(self._bots)
+            asyncio.create_task(self._run(bot, _from(tables, number - 1), ramp)): bot
+            for number, bot in zip(self.orders.numbers, self._bots, strict=True)
         }
-        watch = asyncio.create_task(self._count_reconnects())
         stopped = asyncio.create_task(stop.wait())
         try:
             await _wait_for_all(set(tasks), stopped, timeout_ms)
             self._tell_unfinished(tasks, timeout_ms, is_stopped=stop.is_set())
         finally:
-            await _end({*tasks, watch, stopped})
+            await _end({*tasks, stopped})
             for witness in self._witnesses.values():
                 witness.finish()
-                self.tally.skew_ms.add_all(witness.skew_ms)
             self.refresh()
 
     def refresh(self) -> None:
         """Bring the counts up to date that the tables keep."""
-        self.tally.rounds = sum(witness.rounds_checked for witness in self._witnesses.values())
-        self.tally.seconds = time.monotonic() - self._began
+        self.tally.table_rounds = {table: witness.rounds_checked for table, witness in self._witnesses.items()}
+        self.tally.rounds = sum(self.tally.table_rounds.values())
+        self.tally.reconnects = sum(bot.reconnects for bot in self._bots)
+        self.tally.seconds = time.monotonic() - self._began_s
+        for witness in self._witnesses.values():
+            seen, witness.sightings = witness.sightings, []
+            if self.orders.processes > 1:
+                self.sightings += seen  # to be held against those of the other processes
+            for one in seen:
+                self.tally.measure(one)
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
@@ -92,11 +109,24 @@ class Fleet:
             buy_in=orders.buy_in,
             presses_ready=orders.presses_ready,
             acts_late=orders.strategy == "busy",
+            comes_ms=self._comes_ms(number),
+            drops=number in self._habits.droppers,
+            reads_slowly=number in self._habits.slow_readers,
+            bets_last_second=orders.last_second,
         )
-        return Bot(plan, self.tally, Random(f"{orders.seed} {number}"))
+        return Bot(plan, self.tally, Random(f"{orders.seed} {number}"), self._settings, self._known)
 
-    async def _look_around(self) -> list[TableSummary]:
-        """Return the tables to play at, after a first connection that shows whether the house can be reached."""
+    def _comes_ms(self, number: int) -> float:
+        orders = self.orders
+        if number in self._habits.late:
+            return orders.ramp_ms + Random(f"{orders.seed} late {number}").uniform(LATE_MS_MAX / 10, LATE_MS_MAX)
+        return orders.ramp_ms * (number - 1) / orders.patrons
+
+    async def look_around(self) -> list[TableSummary]:
+        """Return the tables to play at, after a first connection that shows whether the house can be reached.
+
+        Raises PuntoError, and NoRoom where this share's patrons do not find a seat each.
+        """
         wanted = self.orders.tables
         settings = replace(DEFAULTS, connect_ms=FIRST_CONNECT_MS)
         async with client_sdk.connect(self.orders.url, name="bot-0000", bot=True, settings=settings) as client:
@@ -107,8 +137,8 @@ class Fleet:
             raise NoRoom(f"no such table: {', '.join(unknown)}")
         chosen = [known[table] for table in dict.fromkeys(wanted)] if wanted else tables
         seats = sum(max(0, summary.rules.seats_max - summary.seated) for summary in chosen)
-        if seats < self.orders.patrons:
-            raise NoRoom(f"{self.orders.patrons} patrons, but {seats} free seats at {len(chosen)} tables")
+        if seats < self.tally.patrons:
+            raise NoRoom(f"{self.tally.patrons} patrons, but {seats} free seats at {len(chosen)} tables")
         return chosen
 
     async def _run(self, bot: Bot, tables: Sequence[TableSummary], ramp: asyncio.Semaphore) -> None:
@@ -119,20 +149,6 @@ class Fleet:
             if not isinstance(leaf, PuntoError):
                 raise  # a fault of ours: the whole run ends by it
             self.tally.failures.append(f"{bot.progress}: {leaf}")
-
-    async def _count_reconnects(self) -> None:
-        """Count the bots that were away and are back."""
-        away: set[int] = set()
-        while True:
-            await asyncio.sleep(LOOK_MS / 1000)
-            for number, bot in enumerate(self._bots):
-                if bot.client is None or bot.client.error is not None:
-                    continue
-                if not bot.client.is_connected:
-                    away.add(number)
-                elif number in away:
-                    away.discard(number)
-                    self.tally.reconnects += 1
 
     def _tell_unfinished(self, tasks: dict[asyncio.Task[None], Bot], timeout_ms: int, is_stopped: bool) -> None:
         hanging = [bot for task, bot in tasks.items() if not task.done()]
@@ -160,7 +176,14 @@ async def _end(tasks: set[asyncio.Task[None] | asyncio.Task[bool]]) -> None:
 def _timeout_ms(tables: Sequence[TableRules], orders: Orders) -> int:
     """Return how long a run may take at all; a bot may have to watch the rest of a round before its first."""
     round_ms = max(rules.betting_ms + 8 * rules.card_ms + rules.result_ms for rules in tables)
-    return START_MS_MAX + SLACK * (orders.rounds + 1) * (round_ms + 1_000)
+    late_ms = LATE_MS_MAX if orders.late_joiners else 0
+    return START_MS_MAX + orders.ramp_ms + late_ms + SLACK * (orders.rounds + 1) * (round_ms + 1_000)
+
+
+def _from(tables: Sequence[TableSummary], first: int) -> list[TableSummary]:
+    """Return the tables in their order, beginning somewhere."""
+    at = first % len(tables)
+    return [*tables[at:], *tables[:at]]
 
 
 def _first_leaf(error: Exception) -> BaseException:

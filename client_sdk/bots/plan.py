@@ -18,3 +18,8 @@ class Plan:
     buy_in: int | None
     presses_ready: bool
     acts_late: bool
+    comes_ms: float = 0.0
+    """So long after the fleet began."""
+    drops: bool = False
+    reads_slowly: bool = False
+    bets_last_second: bool = False

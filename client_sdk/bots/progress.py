@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from typing import Final, TextIO
 
 from client_sdk.bots.fleet import Fleet
+from client_sdk.bots.processes import Processes
 from client_sdk.bots.report import Tally
 
 TERMINAL_SECONDS: Final = 0.5
@@ -36,12 +37,13 @@ def line_of(tally: Tally, since: Mark) -> str:
     return (
         f"{tally.seconds:5.0f} s  seats {tally.seats}/{tally.patrons}  done {tally.finished}  rounds {tally.rounds}"
         f"  acts/s {acts:.0f}  events/s {events:.0f}"
-        f"  ack ms p50 {ack_ms.percentile_ms(50):.1f} p99 {ack_ms.percentile_ms(99):.1f}"
+        f"  ack ms p50 {ack_ms.percentile_ms(50):.1f} p95 {ack_ms.percentile_ms(95):.1f}"
+        f" p99 {ack_ms.percentile_ms(99):.1f}"
         f"  refusals {tally.refusals.total()}  mismatches {tally.mismatches}"
     )
 
 
-async def show_progress(fleet: Fleet, stream: TextIO) -> None:
+async def show_progress(fleet: Fleet | Processes, stream: TextIO) -> None:
     """Write lines until cancelled; the terminal's line is erased at the end, so that the report stands alone."""
     is_terminal = stream.isatty()
     pauses = repeat(TERMINAL_SECONDS) if is_terminal else chain((FIRST_PLAIN_SECONDS,), repeat(PLAIN_SECONDS))

@@ -52,8 +52,8 @@ class Seat:
 
     # --- events -------------------------------------------------------------------------------------------------------
 
-    def numbered(self, event: AnyNumbered, at_ms: float) -> list[Mismatch]:
-        """Take in a numbered event as the seat got it."""
+    def numbered(self, event: AnyNumbered, at_ms: float, steady_since_ms: float = 0.0) -> list[Mismatch]:
+        """Take in a numbered event as the seat got it; its line was steady since then."""
         if self._is_entering and event.seq <= self._seq:
             return []  # the state that was taken in on entry holds it already
         self._is_entering = False
@@ -61,7 +61,7 @@ class Seat:
         if event.seq != self._seq + 1:
             found.append(self._mismatch(Kind.SEQ, f"{event.seq} follows {self._seq}", seq=event.seq))
         self._seq = event.seq
-        found += self._witness.saw(self.name, self._incarnation, event, at_ms)
+        found += self._witness.saw(self.name, self._incarnation, event, at_ms, steady_since_ms)
         match event:
             case BettingOpened():
                 self.awaits_secret = event.is_last_round

@@ -14,6 +14,7 @@ from client_sdk.bots.checker import TableChecker
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.histogram import Histogram
 from client_sdk.bots.rules_told import rules_found
+from client_sdk.bots.sightings import Sighting, sighting_of
 from client_sdk.game.fairness import Cut
 from client_sdk.game.proofs import ProofFailed
 from client_sdk.game.tableau import Outcome
@@ -67,6 +68,8 @@ class Witness:
     def __init__(self, table: str) -> None:
         self.table = table
         self.skew_ms = Histogram()
+        self.sightings: list[Sighting] = []
+        """What is not compared in this process any more, for the comparison with others."""
         self.rounds_checked_before = 0
         self.shoes_checked = 0
         self._incarnation: str | None = None
@@ -97,16 +100,22 @@ class Witness:
             self._newest_view = view
         return found + self._catch_up()
 
-    def saw(self, seat: str, incarnation: str, event: AnyNumbered, at_ms: float) -> list[Mismatch]:
-        """Take in an event that a seat got at `at_ms`, numbered in that incarnation of the table."""
+    def saw(
+        self, seat: str, incarnation: str, event: AnyNumbered, at_ms: float, steady_since_ms: float = 0.0
+    ) -> list[Mismatch]:
+        """Take in an event that a seat got at `at_ms`, numbered in that incarnation of the table.
+
+        A seat whose line was not steady when the first got it is told late: that is no skew.
+        """
         if incarnation != self._incarnation:
             return []  # a seat that was not told yet that the store forgot something
         self._seqs[seat] = event.seq
         arrival = self._arrivals.get(event.seq)
         if arrival is not None:
-            arrival.last_at_ms = at_ms
-            arrival.seats += 1
-            if event == arrival.event:
+            if arrival.first_at_ms >= steady_since_ms:
+                arrival.last_at_ms = at_ms
+                arrival.seats += 1
+            if event is arrival.event or event == arrival.event:  # the same bytes are read once a process
                 return []
             detail = f"{seat} got {event}, another seat {arrival.event}"
             return [Mismatch(Kind.DIFFERS, self.table, getattr(event, "round", 0), detail, event.seq, seat)]
@@ -232,5 +241,8 @@ class Witness:
         return [Mismatch(Kind.ROUND, self.table, round, detail) for detail in details]
 
     def _measure(self, arrival: Arrival) -> None:
+        self.sightings.append(
+            sighting_of(self._incarnation or "", arrival.event, arrival.first_at_ms, arrival.last_at_ms, arrival.seats)
+        )
         if isinstance(arrival.event, CardDealt) and arrival.seats > 1:
             self.skew_ms.add(arrival.last_at_ms - arrival.first_at_ms)

@@ -122,6 +122,50 @@ def test_what_the_house_does_not_have_is_one_line(node_url: str, words: list[str
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_two_processes_and_difficult_guests_agree_with_the_table(node_url: str, tmp_path: Path) -> None:
+    """Late joiners, dropped lines and readers that read nothing for seconds change nothing of what must hold."""
+    json_path, page_path = tmp_path / "report.json", tmp_path / "report.html"
+    words = ["--url", node_url, "--patrons", "20", "--rounds", "14", "--processes", "2", "--ramp-s", "1"]
+    words += ["--droppers", "8", "--slow-readers", "4", "--last-second", "--codec", "mixed", "--seed", "2"]
+    words += ["--json", str(json_path), "--html", str(page_path)]
+    ended = subprocess.run(punto_bots(*words), capture_output=True, text=True, timeout=90)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    report = json.loads(json_path.read_text())
+    assert (report["patrons"], report["tables"], report["processes"]) == (20, TABLES, 2)
+    assert report["drops"] > 0
+    assert report["reconnects"] >= report["drops"] - 8
+    assert report["skew_ms"]["max"] > 0
+    assert page_path.read_text().count("<svg") == 4
+
+
+def test_ctrl_c_ends_all_processes_of_a_run(node_url: str) -> None:
+    words = ["--url", node_url, "--patrons", "6", "--rounds", "100000", "--processes", "3"]
+    process = subprocess.Popen(punto_bots(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "seats 6/6" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    said, complained = process.communicate(timeout=40)
+    assert process.returncode == 130, said + complained
+    assert "0 of 6 patrons finished" in said
+    assert said.splitlines()[-1] == "stopped early; every check held so far"
+    assert "Traceback" not in complained
+
+
+def test_chaos_kills_workers_and_nothing_that_is_told_is_wrong(data_dir: Path, tmp_path: Path) -> None:
+    report_path = tmp_path / "report.json"
+    with running_node(data_dir, workers=2, lease_ms=1_000, renew_ms=200) as node:
+        words = ["--url", node.url, "--patrons", "8", "--rounds", "8", "--tables", "royal-1,red-lounge-1"]
+        words += ["--chaos", str(node.pid), "--chaos-every-s", "2", "--json", str(report_path)]
+        ended = subprocess.run(punto_bots(*words), capture_output=True, text=True, timeout=120)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert _is_running(node.pid)  # the supervisor itself was left alone
+    report = json.loads(report_path.read_text())
+    assert report["kills"]
+    assert all(kill.startswith("punto-server: worker ") for kill in report["kills"])
+    assert ended.stderr.count("punto: killed punto-server: worker ") == len(report["kills"])
+
+
 def test_ctrl_c_ends_a_run_with_the_report_so_far(node_url: str) -> None:
     words = ["--url", node_url, "--patrons", "5", "--rounds", "100000"]
     process = subprocess.Popen(punto_bots(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

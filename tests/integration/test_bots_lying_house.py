@@ -17,8 +17,9 @@ from client_sdk.bots.fleet import Fleet
 from client_sdk.bots.orders import Orders
 
 MSGPACK = Subprotocol("punto.v1.msgpack")
-Lie = Callable[[dict[str, Any]], None]
-"""Changes a message in place."""
+Lie = Callable[[dict[str, Any]], object]
+"""Changes a message in place; one that returns LOST loses it."""
+LOST = "lost"
 
 
 @asynccontextmanager
@@ -48,7 +49,8 @@ async def _pump(source: Any, sink: Any, lie: Lie | None) -> None:
         async for frame in source:
             if lie is not None:
                 message = msgpack.unpackb(frame)
-                lie(message)
+                if lie(message) is LOST:
+                    continue
                 frame = msgpack.packb(message)
             await sink.send(frame)
     except ConnectionClosed:
@@ -93,10 +95,28 @@ def accepted_after_the_close(message: dict[str, Any]) -> None:
         message["accepted_at_ms"] += 60_000
 
 
+def one_that_never_comes() -> Lie:
+    """Lose one card, once: it comes when it is asked for again."""
+    is_lost = False
+
+    def lose(message: dict[str, Any]) -> object:
+        nonlocal is_lost
+        if message["type"] != "card_dealt" or is_lost:
+            return None
+        is_lost = True
+        return LOST
+
+    return lose
+
+
 @pytest.mark.parametrize(
     ("lie", "to_every", "found"),
     [
         (another_card, 2, Kind.DIFFERS),
+        (another_card, 5, Kind.DIFFERS),
+        (another_winner, 5, Kind.DIFFERS),
+        (a_unit_too_much, 5, Kind.PAYOUT),
+        (one_that_never_comes(), 5, Kind.SEQ),
         (a_unit_too_much, 1, Kind.PAYOUT),
         (a_stack_off_by_one, 1, Kind.RECEIPT),
         (another_winner, 1, Kind.OUTCOME),

@@ -1,9 +1,11 @@
 """`punto bots` on the command line: what it takes, and one line for what it does not."""
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,12 +66,61 @@ def test_everything_told() -> None:
         "--url ws://",
         "--url ws://host:port",
         "--url ws://host:99999",
+        "--processes 0",
+        "--processes 65",
+        "--ramp-s 0",
+        "--ramp-s soon",
+        "--late-joiners 2",
+        "--droppers 2",
+        "--slow-readers 2",
+        "--droppers 1 --slow-readers 1",
     ],
 )
 def test_bad_words_are_refused_by_name(words: str) -> None:
     with pytest.raises(BadArgument) as refused:
         orders(*words.split())
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_the_words_of_a_load() -> None:
+    words = "--patrons 10 --processes 4 --ramp-s 3 --late-joiners 2 --droppers 5 --slow-readers 5 --last-second"
+    told = orders(*words.split())
+    assert (told.processes, told.ramp_ms, told.last_second) == (4, 3_000, True)
+    habits = told.habits
+    assert (len(habits.late), len(habits.droppers), len(habits.slow_readers)) == (2, 5, 5)
+    assert not habits.droppers & habits.slow_readers
+    assert habits == replace(told, share=3).habits
+
+
+def test_every_patron_is_in_one_share() -> None:
+    told = orders("--patrons", "11", "--processes", "3")
+    shares = [replace(told, share=share).numbers for share in range(3)]
+    assert sorted(number for share in shares for number in share) == list(range(1, 12))
+
+
+def test_few_patrons_are_one_process_and_many_are_no_more_than_there_are_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    told = [orders("--patrons", str(patrons)).processes for patrons in (1, 500, 501, 20_000)]
+    assert told == [1, 1, 2, 4]
+    assert orders("--patrons", "2", "--processes", "9").processes == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--chaos", "1"], "process 1 is no punto-server of ours"),
+        (["--chaos", "x"], "the id of the process"),
+        (["--chaos", "1", "--url", "ws://192.0.2.1:8765"], "192.0.2.1 is another one"),
+        (["--chaos-every-s", "3"], "--chaos-every-s goes with --chaos"),
+    ],
+)
+def test_what_may_not_be_killed_is_refused_in_one_line(words: list[str], said: str) -> None:
+    ended = punto_bots(*RIGHT, *words)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:

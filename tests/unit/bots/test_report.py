@@ -11,7 +11,7 @@ from client_sdk.bots.report import DETAILS_MAX, DETAILS_OF_A_KIND_MAX, Tally, as
 
 KEYS = {
     "patrons", "tables", "rounds", "bets", "acks", "refusals", "mismatches", "lost_acks", "reconnects", "ack_ms",
-    "skew_ms", "mismatch_details", "seconds",
+    "skew_ms", "mismatch_details", "seconds", "processes", "events", "acts", "unanswered", "drops", "kills",
 }  # fmt: skip
 
 

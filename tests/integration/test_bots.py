@@ -20,7 +20,8 @@ from client_sdk.bots.ledger import LATE_CODES
 from client_sdk.bots.orders import Codecs, Orders
 from client_sdk.client import Client
 from client_sdk.protocol.messages import SeatView
-from tests.support.node_process import NodeProcess, running_node
+from tests.support.node_process import FAST, NodeProcess, running_node
+from tests.support.valkey_server import free_port
 
 TABLES = 5
 
@@ -154,12 +155,15 @@ def test_ctrl_c_ends_all_processes_of_a_run(node_url: str) -> None:
 
 def test_chaos_kills_workers_and_nothing_that_is_told_is_wrong(data_dir: Path, tmp_path: Path) -> None:
     report_path = tmp_path / "report.json"
-    with running_node(data_dir, workers=2, lease_ms=1_000, renew_ms=200) as node:
+    node = NodeProcess(data_dir, port=free_port(), flags={**FAST, "workers": 2}).start()
+    try:
         words = ["--url", node.url, "--patrons", "8", "--rounds", "8", "--tables", "royal-1,red-lounge-1"]
         words += ["--chaos", str(node.pid), "--chaos-every-s", "2", "--json", str(report_path)]
         ended = subprocess.run(punto_bots(*words), capture_output=True, text=True, timeout=120)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert _is_running(node.pid)  # the supervisor itself was left alone
+    finally:
+        node.stop()
     report = json.loads(report_path.read_text())
     assert report["kills"]
     assert all(kill.startswith("punto-server: worker ") for kill in report["kills"])

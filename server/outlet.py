@@ -63,23 +63,24 @@ class Outlet:
     def write(self, frame: bytes) -> None:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
         if self.is_open:
-            self._put(frame)
+            self._put(frame, self._waiting_bytes())
 
     def offer(self, frame: bytes) -> bool:
         """Do the same, unless the peer is behind by more than it may be: then False, and nothing is written."""
         if self._is_closing or self._protocol.state is not _OPEN:  # never past it: the system gives numbers out again
             return True
-        if self._waiting_bytes() > self._bytes_max:
+        waiting = self._waiting_bytes()
+        if waiting > self._bytes_max:
             return False
-        self._put(frame)
+        self._put(frame, waiting)
         return True
 
-    def _put(self, frame: bytes) -> None:
+    def _put(self, frame: bytes, waiting_bytes: int) -> None:
         """Give bytes to the system, past the transport where nothing waits in it: that is half of a write's cost.
 
         What the system does not take, and whatever goes wrong, is the transport's business.
         """
-        if self._fd < 0 or self._waiting_bytes():
+        if self._fd < 0 or waiting_bytes:
             self._transport.write(frame)
             return
         try:

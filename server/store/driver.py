@@ -35,11 +35,13 @@ from server.clock import StoreClock
 from server.metrics import STORE_FAILURES, store_seconds
 from server.store.errors import Fenced, NewerSchema, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
 from server.store.keys import confirmation_key
+from server.store.sender import Sender
 from server.store.shards import open_shards
 
 CALL_TIMEOUT_MS: Final = 3_000
 CALLS_MAX: Final = 64
-"""Calls under way on one server; the next ones wait for a place, at most PLACE_WAIT_MS."""
+"""Calls that go alone (`sender.py` has the others) on one server; the next ones wait for a place, at most
+PLACE_WAIT_MS."""
 PLACE_WAIT_MS: Final = 3_000
 CONFIRMATION_KEY_MS: Final = 60_000
 CONFIRM_TIMEOUT_MS: Final = 1_000
@@ -90,6 +92,7 @@ class Driver:
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
         self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
+        self._senders: WeakKeyDictionary[Redis, Sender] = WeakKeyDictionary()
         self._is_known = not url.startswith("redis+cluster")  # who holds what must be asked before the first call
         self._is_stale = False
         self._looking = asyncio.Lock()
@@ -101,6 +104,8 @@ class Driver:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for sender in list(self._senders.values()):
+            await sender.close()
         await self._shards.close()
 
     async def client_of(self, key: str) -> Redis:
@@ -263,8 +268,10 @@ class Driver:
         """Send to one server; what must go over one connection together goes as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
         if not is_asking and not replicas:
-            async with self._place_on(client):
-                return await client.execute_command(*command)  # type: ignore[no-untyped-call]
+            sender = self._senders.get(client)
+            if sender is None:
+                sender = self._senders[client] = Sender(client)
+            return await sender.send(command)
         commands: list[Sequence[Word]] = [command]
         if replicas:  # WAIT counts only writes of its own connection, and a repeat that is answered as done writes none
             commands.append(("SET", confirmation_key(key), 1, "PX", CONFIRMATION_KEY_MS))

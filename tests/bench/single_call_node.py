@@ -10,7 +10,7 @@ import sys
 from server import node
 from server.batcher import Batcher
 from server.cli import main
-from server.store import driver
+from server.store import sender
 from server.store.tables import ActAnswer, ActLine
 
 
@@ -23,7 +23,8 @@ class SingleCalls(Batcher):
 
 
 setattr(node, "Batcher", SingleCalls)  # noqa: B010 - a replaced import, which mypy would refuse
-setattr(driver, "PLACE_WAIT_MS", 120_000)  # noqa: B010 - the same
+setattr(sender, "WAIT_MS_MAX", 120_000)  # noqa: B010 - the same
+setattr(sender, "TOGETHER_MAX", 1)  # noqa: B010 - the same
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,6 +10,7 @@ from redis.asyncio import Redis, RedisCluster
 from server.cashier import Cashier
 from server.embedded import EmbeddedValkey
 from server.store import driver as driver_module
+from server.store import sender
 from server.store.driver import Driver
 from server.store.ledgers import Ledgers
 from server.store.tables import Tables
@@ -79,6 +80,7 @@ def store_url(big_store: Store | None, request: pytest.FixtureRequest) -> str:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let hundreds of calls wait for their turn, however slow the machine is."""
     monkeypatch.setattr(driver_module, "PLACE_WAIT_MS", PATIENCE_MS)
+    monkeypatch.setattr(sender, "WAIT_MS_MAX", PATIENCE_MS)
 
 
 @pytest.fixture

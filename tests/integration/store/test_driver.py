@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from server.embedded import EmbeddedValkey
 from server.store import driver as driver_module
+from server.store import sender
 from server.store.driver import Driver, Script
 from server.store.errors import Refused, StoreAway, StoreRefused
 from server.store.tables import Tables
@@ -53,7 +54,7 @@ async def test_bl_092_a_cancelled_call_never_gives_its_reply_to_the_next(
     store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch, connections: int
 ) -> None:
     """BL-092: many calls, many of them cancelled at any moment; whoever is answered is answered to the question."""
-    monkeypatch.setattr(driver_module, "CALLS_MAX", connections)
+    monkeypatch.setattr(sender, "PIPELINES_MAX", connections)
     chance = random.Random(connections)
     async with Driver(store_url) as driver:
         await ask(driver, 0)
@@ -240,7 +241,7 @@ async def test_bl_098_a_pool_of_two_serves_five_hundred_some_of_whom_give_up(
     store_url: str, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """BL-098, BL-099: all are answered or told that the store is away, nothing counts twice, it works afterwards."""
-    monkeypatch.setattr(driver_module, "CALLS_MAX", 2)
+    monkeypatch.setattr(sender, "PIPELINES_MAX", 2)
     owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=500))
     await owner.open_betting()
     chance = random.Random(98)
@@ -266,8 +267,8 @@ async def test_bl_098_a_pool_of_two_serves_five_hundred_some_of_whom_give_up(
 async def test_whoever_waits_too_long_for_a_connection_is_told(
     valkey: EmbeddedValkey, store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver_module, "CALLS_MAX", 1)
-    monkeypatch.setattr(driver_module, "PLACE_WAIT_MS", 200)
+    monkeypatch.setattr(sender, "PIPELINES_MAX", 1)
+    monkeypatch.setattr(sender, "WAIT_MS_MAX", 200)
     async with Driver(store_url, call_timeout_ms=800) as driver:
         await driver.call("PING", "warm")
         with stopped(valkey):

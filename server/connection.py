@@ -377,7 +377,8 @@ class Connection:
         assert self.identity is not None, "hello comes first"
         if self._is_full_of_tables(request.table):
             return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
-        await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
+        if not self._house.hub.knows(request.table):
+            await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
         if request.buy_in and await self._house.limits.is_excluded(self.patron):
             return error_reply(request.request_id, ErrorCode.EXCLUDED)
         who = self.identity

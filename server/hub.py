@@ -87,6 +87,10 @@ class Hub:
         """End what `follow` began."""
         self._nudges.pop(table, None)
 
+    def knows(self, table: str) -> bool:
+        """Whether there is such a table, as far as was seen here: tables are never taken away."""
+        return table in self._feeds
+
     def has_told_after(self, table: str, incarnation: str, seq: int) -> bool:
         """Whether seats here were told events after this position: what the store does not know of, it has lost."""
         feed = self._feeds.get(table)

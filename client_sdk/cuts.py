@@ -32,11 +32,12 @@ def fresh_cut() -> bytes:
 
 async def put_cut(session: Session, follower: Follower, shoe: int, cut: bytes) -> CutAccepted:
     """Put a cut into the open shoe. Raises what a call raises."""
+    incarnation = follower.mirror.incarnation
     request = Cut(request_id=fresh_request_id(), table=follower.table, shoe=shoe, cut=cut.hex())
 
     def accept(accepted: CutAccepted) -> None:
         own = OwnCut(accepted.number, (_patron_of(session).encode(), cut))
-        follower.cut_accepted(shoe, own)
+        follower.cut_accepted(incarnation, shoe, own)
 
     return await session.desk.ask(request, CutAccepted, accept)
 

@@ -80,8 +80,14 @@ class Follower:
             return None
         return shoe.number if view.phase == "betting" and view.round == shoe.first_round else None
 
-    def cut_accepted(self, shoe: int, own: OwnCut) -> None:
-        """A cut of ours is in the shoe."""
+    def cut_accepted(self, incarnation: str, shoe: int, own: OwnCut) -> None:
+        """A cut of ours, sent in that incarnation of the table, is in the shoe.
+
+        Where the table got another one before the answer came, the store may have forgotten the cut that it accepted,
+        and a shoe of that number may come again: nothing follows from it.
+        """
+        if incarnation != self.mirror.incarnation:
+            return
         self.mirror.apply_cut(shoe, own.cut[1].hex())
         if self.auditor is not None:
             self.auditor.accepted(shoe, own)

@@ -8,13 +8,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from secrets import SystemRandom
-from typing import Final
 
 from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
 from client_sdk.desk import Desk
 from client_sdk.exceptions import NotSeated, ProtocolMismatch, PuntoError, Refused, ServerFailed, ShoeDisputed, TimedOut
 from client_sdk.follower import Follower
+from client_sdk.forgotten import is_forgotten
 from client_sdk.game.proofs import Part
 from client_sdk.judge import judge
 from client_sdk.protocol.messages import AnyEvent, Join, Message, Request, Watching
@@ -22,9 +22,6 @@ from client_sdk.shoe_audit import ShoeAudit
 from client_sdk.tasks import Tasks
 
 log = logging.getLogger(__name__)
-
-FORGOTTEN_MS: Final = 3_000
-"""News that the store has forgotten what it had told may come so long after a list of cuts that does not fit."""
 
 
 class Roster:
@@ -150,24 +147,10 @@ class Roster:
         try:
             await judge(self._desk, audit)
         except ShoeDisputed as dispute:
-            if dispute.proof.part is Part.CUTS and await _is_forgotten(follower, incarnation):
+            if dispute.proof.part is Part.CUTS and await is_forgotten(follower, incarnation):
                 reason = "the store has forgotten what was told"
                 log.warning("shoe_not_checked", extra={"table": audit.table, "shoe": audit.number, "reason": reason})
             else:
                 self.drop(follower, dispute)
         except PuntoError as error:
             log.warning("shoe_not_checked", extra={"table": audit.table, "shoe": audit.number, "reason": str(error)})
-
-
-async def _is_forgotten(follower: Follower, incarnation: str) -> bool:
-    """Whether the table gets another incarnation than this: its store lost what it had told, perhaps this moment."""
-    news = follower.subscribe()
-    try:
-        async with asyncio.timeout(FORGOTTEN_MS / 1000):
-            while follower.mirror.incarnation == incarnation:
-                await anext(news)
-    except (TimeoutError, StopAsyncIteration, PuntoError):
-        pass
-    finally:
-        follower.unsubscribe(news)
-    return follower.mirror.incarnation != incarnation

@@ -93,6 +93,7 @@ class Bettor:
         cut, shoe, round = fresh_cut(), table.shoe_to_cut(), table.mirror.round
         if not self._seat.is_seated or shoe is None:
             return
+        incarnation = table.mirror.incarnation
         try:
             accepted = await table.cut(cut, shoe=shoe)
         except Refused as refused:
@@ -102,7 +103,8 @@ class Bettor:
         except (TimedOut, Disconnected):
             tally.unanswered += 1
         else:
-            self._witness.cut_accepted(accepted.shoe, OwnCut(accepted.number, (table.patron.encode(), cut)))
+            own = OwnCut(accepted.number, (table.patron.encode(), cut))
+            self._witness.cut_accepted(incarnation, accepted.shoe, own)
 
     async def _bet(self) -> None:
         """Carry out the acts for the round that is open, and stop where one went without an answer."""

@@ -22,6 +22,7 @@ from client_sdk.bots.seat import NO_SEAT, Seat
 from client_sdk.bots.witness import Witness
 from client_sdk.client import Client
 from client_sdk.exceptions import Disconnected, Refused, TimedOut, UnknownShoe
+from client_sdk.forgotten import is_forgotten
 from client_sdk.known import KnownEvents
 from client_sdk.protocol.messages import (
     AnyEvent,
@@ -157,6 +158,7 @@ class Bot:
     async def _judge_shoes(self, table: Table, witness: Witness) -> None:
         """Have what was revealed checked by the first bot that hears of it, which asks for the cuts."""
         while (audit := witness.next_ended_shoe()) is not None:
+            incarnation = witness.incarnation
             try:
                 cuts = await table.list_cuts(audit.number) if audit.needs_cuts else []
             except UnknownShoe:
@@ -164,7 +166,10 @@ class Bot:
             except (Refused, TimedOut, Disconnected):
                 self._tally.unanswered += 1
                 continue
-            self._tally.add(witness.judged(audit, cuts))
+            found = witness.judged(audit, cuts)
+            if found and (audit.needs_cuts or audit.own_cuts) and await is_forgotten(table, incarnation):
+                continue  # the list came from a store that was set back before anybody was told so
+            self._tally.add(found)
 
     def _take(self, event: AnyEvent, table: Table, seat: Seat, chair: Chair, bettor: Bettor) -> None:
         tally = self._tally

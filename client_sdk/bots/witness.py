@@ -83,6 +83,11 @@ class Witness:
         return f"<Witness {self.table} seats={len(self._seqs)} events={len(self._arrivals)} checker={self._checker!r}>"
 
     @property
+    def incarnation(self) -> str:
+        """In which life of the table its events are numbered, as far as a seat was told."""
+        return self._incarnation or ""
+
+    @property
     def rounds_checked(self) -> int:
         """How many rounds were seen and checked from the opening of bets to the settlement."""
         return self.rounds_checked_before + (self._checker.rounds_checked if self._checker is not None else 0)
@@ -149,9 +154,12 @@ class Witness:
             sums.own_stakes[spot] = sums.own_stakes.get(spot, 0) + stake
         return self._sums_found(round, sums)
 
-    def cut_accepted(self, shoe: int, own: OwnCut) -> None:
-        """A seat has put a cut into a shoe: it must be in the shoe's list."""
-        if self._checker is not None:
+    def cut_accepted(self, incarnation: str, shoe: int, own: OwnCut) -> None:
+        """A seat has put a cut into a shoe of that incarnation: it must be in the shoe's list.
+
+        Another seat may have told of a newer one meanwhile, in which a shoe of that number comes again without the cut.
+        """
+        if self._checker is not None and incarnation == self._incarnation:
             self._checker.auditor.accepted(shoe, own)
 
     def next_ended_shoe(self) -> ShoeAudit | None:

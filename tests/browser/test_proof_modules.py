@@ -126,3 +126,29 @@ async def test_every_lie_is_found_where_it_is(run: Run) -> None:
         found = await run(CHECK, told)
         assert found[at], name
         assert all(isinstance(one, str | None) for one in found)
+
+
+LATE_CUT = """async (module, { view, at }) => {
+  const { Witness } = await module("table/witness.js");
+  const witness = new Witness({ ask: null, table: "royal-1", marked: () => {} });
+  witness.begin(view);
+  const sentIn = witness.incarnation;
+  if (at === "later") witness.begin({ ...view, incarnation: "life-2" });
+  witness.hasCut(sentIn, view.shoe.number, "00".repeat(16), 1);
+  return witness.own;
+}"""
+
+
+async def test_a_cut_that_is_answered_in_another_life_of_the_table_is_held_against_nobody(run: Run) -> None:
+    """The store was set back between the answer and its arrival: a shoe of that number comes again without the cut."""
+    shoe = {"number": 35, "cards": 416, "remaining": 416, "commitment": "11" * 32}
+    view = {
+        "incarnation": "life-1",
+        "rules": {"decks": 8, "cut_card": 14},
+        "phase": "betting",
+        "round": 7,
+        "dealt": [],
+        "shoe": shoe,
+    }
+    assert await run(LATE_CUT, {"view": view, "at": "once"}) == {"cut": "00" * 16, "number": 1}
+    assert await run(LATE_CUT, {"view": view, "at": "later"}) is None

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from client_sdk.bots.findings import Kind, Mismatch
 from client_sdk.bots.witness import EVENTS_MAX, ROUNDS_MAX, Witness
 from client_sdk.game.variants import Spot
-from client_sdk.protocol.messages import BettingClosed, CardDealt, RoundDecided, RoundSettled
+from client_sdk.protocol.messages import BettingClosed, CardDealt, RoundDecided, RoundSettled, ShoeEnded
+from client_sdk.shoe_audit import OwnCut
 from tests.unit.bots.story import INCARNATION, TABLE, Story, lines_of, roads_after, rules_of, view_of
 
 BETS = ({Spot.PLAYER: 500}, {Spot.BANKER: 700})
@@ -100,6 +101,26 @@ def test_a_new_incarnation_begins_anew(witness: Witness, story: Story) -> None:
     assert witness.saw("b", INCARNATION, story.events[-1], 0.0) == []  # b was not told yet
     assert [m for event in story.events for m in witness.saw("a", "life-2", event, 0.0)] == []
     assert witness.rounds_checked == 4
+
+
+def test_a_cut_is_held_against_the_life_of_the_table_that_took_it(witness: Witness) -> None:
+    """Its answer may come when another seat has told of the next life, in which the shoe's number comes again."""
+    rules = rules_of("royal", cut_card=380)
+    story = Story(rules, cuts=[(b"g1", bytes(8))])
+    while not any(isinstance(event, ShoeEnded) for event in story.events):
+        story.play(1)
+    own = OwnCut(1, (b"me", bytes(16)))
+    for told_in, kept in (("life-2", [own]), (INCARNATION, [])):
+        witness.looked("a", view_of(rules, incarnation=INCARNATION))
+        witness.looked("a", view_of(rules, incarnation="life-2"))
+        assert witness.saw("a", "life-2", story.events[0], 0.0) == []
+        witness.cut_accepted(told_in, 1, own)
+        for event in story.events[1:]:
+            assert witness.saw("a", "life-2", event, 0.0) == []
+        audit = witness.next_ended_shoe()
+        assert audit is not None
+        assert audit.own_cuts == kept
+        assert [m.kind for m in witness.judged(audit, story.cuts)] == [Kind.FAIRNESS] * len(kept)
 
 
 def test_a_wrong_snapshot_is_found(witness: Witness, story: Story) -> None:

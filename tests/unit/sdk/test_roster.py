@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from client_sdk import roster
+from client_sdk import forgotten, roster
 from client_sdk.desk import Desk
 from client_sdk.exceptions import ShoeDisputed
 from client_sdk.follower import Follower
@@ -29,7 +29,7 @@ async def test_cuts_that_were_forgotten_are_no_dispute(is_forgotten: bool, monke
         raise ShoeDisputed("royal-1", ProofFailed(Part.CUTS, "cut 1", "our own", "another"))
 
     monkeypatch.setattr(roster, "judge", find_another)
-    monkeypatch.setattr(roster, "FORGOTTEN_MS", 300)
+    monkeypatch.setattr(forgotten, "FORGOTTEN_MS", 300)
     failed: list[BaseException] = []
     story = Story(rules_of("red-lounge")).play(2)
     tasks = Tasks(failed.append)

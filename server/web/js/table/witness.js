@@ -104,9 +104,12 @@ export class Witness {
     }
   }
 
-  /** The own cut was taken. */
-  hasCut(shoe, cut, number) {
-    if (this.shoe?.number === shoe) this.own = { cut, number };
+  /**
+   * The own cut, sent in that incarnation, was taken. Where the table got another one before the answer came, the store
+   * may have forgotten it, and a shoe of that number may come again: it is held against nobody.
+   */
+  hasCut(incarnation, shoe, cut, number) {
+    if (this.incarnation === incarnation && this.shoe?.number === shoe) this.own = { cut, number };
   }
 
   #burned(event) {

@@ -51,15 +51,28 @@ class _Socket(ClientConnection):
     """A connection that hands each message on as it is read; what comes before somebody listens is kept for them."""
 
     on_frame: Callable[[Frame], None] | None = None
-    failure: BaseException | None = None
-    """What `on_frame` raised; nothing is handed on after it."""
+    failure: Exception | None = None
+    """What `on_frame` raised, or text that is none; nothing is handed on after it."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._early: deque[Frame] = deque()
-        self._parts: list[bytes] = []
+        self._parts = bytearray()  # the library bounds the sum of the parts, but not their number
         self._is_text = False
+        self._last_moment: asyncio.TimerHandle | None = None
         super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        if self._last_moment is not None:
+            self._last_moment.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read. A peer that has said goodbye and does not go is left alone soon: else the next ping would notice."""
+        super().data_received(data)
+        if self.close_deadline is not None and self._last_moment is None:
+            self._last_moment = self.loop.call_at(self.close_deadline, self.transport.abort)
 
     def listen(self, on_frame: Callable[[Frame], None]) -> None:
         """Hand on what came already, and from now on each message as it comes."""
@@ -74,10 +87,12 @@ class _Socket(ClientConnection):
             return
         if event.opcode is not Opcode.CONT:
             self._is_text = event.opcode is Opcode.TEXT
-        self._parts.append(bytes(event.data))
+        if event.fin and not self._parts:
+            self._take(bytes(event.data))
+            return
+        self._parts += event.data
         if event.fin:
-            whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            self._parts.clear()
+            whole, self._parts = bytes(self._parts), bytearray()
             self._take(whole)
 
     def _take(self, whole: bytes) -> None:
@@ -101,17 +116,17 @@ class _Socket(ClientConnection):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self.failure = error
+        self.failure = self.failure or error  # the first: one read of the network may bring many messages
         self.transport.abort()
 
 
 class Line:
     """An open connection that speaks one subprotocol."""
 
-    def __init__(self, socket: _Socket, codec: Codec, close_ms: int) -> None:
+    def __init__(self, socket: _Socket, codec: Codec, settings: Settings) -> None:
         self._socket = socket
         self._codec = codec
-        self._close_ms = close_ms
+        self._settings = settings
 
     def __repr__(self) -> str:
         return f"<Line {self._codec.subprotocol} {self._socket.state.name}>"
@@ -119,10 +134,15 @@ class Line:
     def post(self, frame: Frame) -> None:
         """Send a frame after those posted before it. Where the line has ended it is not sent, and nobody is told.
 
-        What the peer does not take waits in the transport, bounded by the calls that may wait.
+        What the peer does not take waits in the transport. Above `outbox_bytes_max` the line is dropped: a peer that
+        takes nothing for so long is as good as gone, and whatever has no answer yet is sent again on the next one.
         """
-        protocol = self._socket.protocol
-        if protocol.state is not State.OPEN:
+        protocol, transport = self._socket.protocol, self._socket.transport
+        if protocol.state is not State.OPEN or transport.is_closing():
+            return
+        if transport.get_write_buffer_size() + len(frame) > self._settings.outbox_bytes_max:
+            log.warning("line_takes_nothing", extra={"bytes": transport.get_write_buffer_size()})
+            transport.abort()
             return
         if isinstance(frame, str):
             protocol.send_text(frame.encode())
@@ -164,7 +184,7 @@ class Line:
     async def close(self) -> None:
         """Say goodbye, within `close_ms` even where the peer takes nothing more; `run` ends."""
         try:
-            async with asyncio.timeout(self._close_ms / 1000):
+            async with asyncio.timeout(self._settings.close_ms / 1000):
                 await self._socket.close()
         except TimeoutError:
             self.abort()
@@ -185,6 +205,7 @@ async def open_line(url: str, codec: Codec, settings: Settings) -> Line:
             ping_interval=settings.ping_interval_ms / 1000,
             ping_timeout=settings.ping_timeout_ms / 1000,
             max_size=settings.message_bytes_max,
+            write_limit=2 * settings.outbox_bytes_max,  # below it a ping never waits for room, and so never for ever
             logger=_socket_log,
             create_connection=_Socket,
         )
@@ -203,7 +224,7 @@ async def open_line(url: str, codec: Codec, settings: Settings) -> Line:
         await socket.close()
         raise ProtocolMismatch(codec.subprotocol, socket.subprotocol or "no subprotocol")
     assert isinstance(socket, _Socket), "it was asked for"
-    return Line(socket, codec, settings.close_ms)
+    return Line(socket, codec, settings)
 
 
 def server_of(url: str) -> str:

@@ -44,6 +44,8 @@ class Settings:
     """Events that a table keeps for its reader; further ones are replaced by one fresh snapshot."""
     message_bytes_max: int = 2**20
     """One message of the server; a larger one drops the line."""
+    outbox_bytes_max: int = 2**20
+    """What waits for a server that does not take it; more drops the line."""
     pages_max: int = 1_000
     """Pages of the lobby, of a statement or a history that are followed; a longer one raises `ProtocolMismatch`."""
     verifies: bool = True

@@ -12,6 +12,8 @@ from client_sdk.protocol.messages import AnyEvent, AnyNumbered, Crowd
 
 FRAMES_MAX: Final = 2_048
 """The oldest goes where one more comes; its bytes would be decoded again."""
+FRAME_CHARS_MAX: Final = 16 * 1024
+"""A longer one, bytes or text, is not kept: several times the longest that a table of ours sends."""
 _PUBLIC: Final = (*get_args(AnyNumbered), Crowd)
 
 
@@ -34,7 +36,7 @@ class KnownEvents:
 
     def keep(self, frame: Frame, event: AnyEvent) -> None:
         """Keep an event for the others, unless it is for one seat only."""
-        if isinstance(event, _PUBLIC):
+        if isinstance(event, _PUBLIC) and len(frame) <= FRAME_CHARS_MAX:
             self._events[frame] = event
             if len(self._events) > FRAMES_MAX:
                 self._events.popitem(last=False)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from secrets import SystemRandom
 from typing import Final
 
+import msgspec
+
 from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
 from client_sdk.desk import Desk, now_ms
@@ -28,13 +30,14 @@ from client_sdk.exceptions import (
 )
 from client_sdk.known import KnownEvents
 from client_sdk.line import CouldNotOpen, Line, LineEnd, open_line, server_of
-from client_sdk.protocol.codec import Codec, Frame, decode_notice
-from client_sdk.protocol.errors import CloseCode, may_reconnect
+from client_sdk.protocol.codec import BadMessage, Codec, Frame, decode_notice
+from client_sdk.protocol.errors import CloseCode, ErrorCode, may_reconnect
 from client_sdk.protocol.messages import (
     NOTICE_TYPES,
     PROTOCOL_VERSION,
     AnyNotice,
     Hello,
+    Message,
     Refresh,
     Refreshed,
     SeatFreed,
@@ -98,6 +101,7 @@ class Session:
         self._welcomed: asyncio.Future[None] | None = None
         self._last_failure = "no attempt has failed yet"
         self._met = ""  # of that, what the line of now brought
+        self._is_refreshing = False
 
     @property
     def patron(self) -> str | None:
@@ -248,9 +252,15 @@ class Session:
         try:
             await self._fetch_token()
             assert self.identity.token is not None, "a source was asked"
-            await self.desk.ask(Refresh(request_id=fresh_request_id(), token=self.identity.token), Refreshed)
+            request = Refresh(request_id=fresh_request_id(), token=self.identity.token)
+            await self.desk.ask(request, Refreshed, self._refreshed)
         except PuntoError as error:
+            self._is_refreshing = False
             log.warning("token_not_refreshed", extra={"reason": type(error).__name__})
+
+    def _refreshed(self, _: Refreshed) -> None:
+        """Heed the next notice, which may stand right behind the answer."""
+        self._is_refreshing = False
 
     def _check(self, welcome: Welcome) -> None:
         """Refuse a server that speaks otherwise, or takes us for somebody else."""
@@ -274,28 +284,40 @@ class Session:
 
     def _deliver(self, frame: Frame) -> None:
         """Take one message off the wire. Nothing may wait here: the next one is behind it. Raises BadMessage."""
-        if self._known is not None and (known := self._known.get(frame)) is not None:
-            self.roster.take(known)
+        known = (
+            self._known if isinstance(frame, str) is self._codec.is_text else None
+        )  # text on a line of bytes is wrong
+        if known is not None and (event := known.get(frame)) is not None:
+            self.roster.take(event)
             return
         message = self._codec.decode(frame)
-        match message.get("type"):
+        kind = message.get("type")
+        if not isinstance(kind, str):
+            raise BadMessage(ErrorCode.NOT_A_MESSAGE, "type")
+        match kind:
             case "ok" | "error" if message.get("request_id") is not None:
                 self.desk.settle(message)
             case "error":
                 log.warning("unasked_error", extra={"code": message.get("code"), "reason": message.get("message")})
-            case kind if kind in NOTICE_TYPES:
-                self._notice(decode_notice(message))
+            case _ if kind in NOTICE_TYPES:
+                self._notice(message)
             case _:
-                event = self.roster.deliver(message)
-                if isinstance(event, SeatFreed) and event.wallet is not None:
-                    self.wallet = event.wallet
-                if self._known is not None and event is not None:
-                    self._known.keep(frame, event)
+                told = self.roster.deliver(message)
+                if isinstance(told, SeatFreed) and told.wallet is not None:
+                    self.wallet = told.wallet
+                if known is not None and told is not None:
+                    known.keep(frame, told)
 
-    def _notice(self, notice: AnyNotice) -> None:
-        """Act on what is told of no table, and hand it on."""
+    def _notice(self, message: Message) -> None:
+        """Act on what is told of no table, and hand it on. One that can't be read is passed over."""
+        try:
+            notice = decode_notice(message)
+        except msgspec.ValidationError as error:
+            log.warning("notice_unreadable", extra={"reason": str(error)})
+            return
         match notice:
-            case TokenExpiring() if self.identity.source is not None:
+            case TokenExpiring() if self.identity.source is not None and not self._is_refreshing:
+                self._is_refreshing = True  # one at a time, however often it is told
                 self.tasks.start(self._refresh(), "punto-refresh")
             case _:
                 pass

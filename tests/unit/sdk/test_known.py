@@ -21,6 +21,14 @@ def test_what_is_for_one_seat_is_not_kept() -> None:
     assert events.get(b"results") is None
 
 
+def test_a_long_frame_is_not_kept() -> None:
+    """The bound counts frames, and a server may send long ones."""
+    events = KnownEvents()
+    for frame in (b"x" * (known.FRAME_CHARS_MAX + 1), "x" * (known.FRAME_CHARS_MAX + 1)):
+        events.keep(frame, IDLED)
+        assert events.get(frame) is None
+
+
 def test_what_is_kept_is_bounded(monkeypatch) -> None:
     monkeypatch.setattr(known, "FRAMES_MAX", 3)
     events = KnownEvents()

@@ -350,7 +350,7 @@ async def test_a_server_that_takes_us_for_somebody_else_ends_the_client() -> Non
             await table.ready()
 
 
-@pytest.mark.parametrize("garbage", [b"\xc1", b"\x91\x01", "text"])
+@pytest.mark.parametrize("garbage", [b"\xc1", b"\x91\x01", "text", b"\x81\xa4type\x90", b"\x80"])
 async def test_a_frame_that_cannot_be_read_drops_the_line_and_no_more(garbage: Any) -> None:
     async def garble(peer: Peer) -> None:
         await sit(peer)

@@ -47,26 +47,28 @@ async def _play(fleet: Fleet, pipe: Connection) -> None:
         stop.set()
 
     loop.add_reader(pipe.fileno(), heed)
-    telling = asyncio.create_task(_keep_telling(fleet, pipe), name="punto-telling")
+    is_over = asyncio.Event()
+    telling = asyncio.create_task(_keep_telling(fleet, pipe, is_over), name="punto-telling")
     try:
         await fleet.run(stop)
     except (PuntoError, NoRoom) as error:
         fleet.tally.failures.append(f"process {fleet.orders.share + 1}: {error}")
     finally:
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        is_over.set()
+        await telling  # never cancelled: a thread that writes goes on, and the last word would be written into it
     with contextlib.suppress(BrokenPipeError):
         await _tell(fleet, pipe, is_last=True)
 
 
-async def _keep_telling(fleet: Fleet, pipe: Connection) -> None:
-    while True:
-        await asyncio.sleep(TELL_S)
-        fleet.refresh()
+async def _keep_telling(fleet: Fleet, pipe: Connection, is_over: asyncio.Event) -> None:
+    while not is_over.is_set():
         try:
-            await asyncio.shield(_tell(fleet, pipe, is_last=False))
-        except BrokenPipeError:
-            return
+            async with asyncio.timeout(TELL_S):
+                await is_over.wait()
+        except TimeoutError:
+            fleet.refresh()
+            with contextlib.suppress(BrokenPipeError):  # `heed` ends the share
+                await _tell(fleet, pipe, is_last=False)
 
 
 async def _tell(fleet: Fleet, pipe: Connection, *, is_last: bool) -> None:

@@ -83,7 +83,10 @@ class Ledger:
 
     def accepted(self, foreseen: Foreseen, receipt: Receipt) -> list[Mismatch]:
         """Compare a receipt with what was foretold."""
-        taken = tuple(after for after in _holdings(foreseen.afters) if _is_as_told(after, receipt))
+        afters = _holdings(foreseen.afters)
+        if isinstance(foreseen.act, Ready) and not receipt.ready:  # the seat counted as away: its node was held up
+            afters = tuple(replace(after, is_ready=False) for after in afters)
+        taken = tuple(after for after in afters if _is_as_told(after, receipt))
         if self._is_open(foreseen):
             self.acks_in_round += 0 if isinstance(foreseen.act, Ready) else 1
             self._possible = _each_once(taken) or (_holding_told(receipt, foreseen.befores[0].last),)

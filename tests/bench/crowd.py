@@ -28,7 +28,7 @@ KNOWN_MAX: Final = 20_000
 class Line:
     """One connection."""
 
-    __slots__ = ("clock", "fd", "group", "name", "rest", "sent_s", "sock", "stage", "table", "token")
+    __slots__ = ("began_s", "clock", "fd", "group", "name", "rest", "sent_s", "sock", "stage", "table", "token")
 
     def __init__(self, sock: socket.socket, group: "Group", name: str, table: str) -> None:
         self.sock = sock
@@ -38,6 +38,7 @@ class Line:
         self.table = table
         self.rest = b""
         self.stage = "connecting"
+        self.began_s = time.monotonic()
         self.sent_s = 0.0
         self.clock: tuple[float, float] | None = None
         """Its best ping: (round trip, table's clock minus this machine's monotonic one), ms."""
@@ -47,13 +48,16 @@ class Line:
 class Group:
     """Connections to one server, and what they have received."""
 
-    def __init__(self, kind: str, port: int) -> None:
+    def __init__(self, kind: str, port: int, path: str, greeting: bytes) -> None:
         self.kind = kind
         self.port = port
+        self.path = path
+        self.greeting = greeting
         self.lines: list[Line] = []
         self.known: dict[bytes, int] = {}
         """Chunks that came before -> how many frames are in each."""
         self.frames = 0
+        self.reads = 0
         self.bytes = 0
         self.lost = 0
         self.closed: Counter[str] = Counter()
@@ -61,6 +65,7 @@ class Group:
         self.reply_ms: array[float] = array("d")
         self.waiting = 0
         self.round: dict[str, int] = {}
+        self.incarnation: dict[str, str] = {}
         self.seq: Counter[str] = Counter()
         self.phases_seen: Counter[str] = Counter()
         self.is_tracking = False
@@ -96,11 +101,19 @@ class Crowd:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def open(
-        self, group: str, kind: str, port: int, count: int, tables: tuple[str, ...] = (), buy_in: int = 0
+        self,
+        group: str,
+        kind: str,
+        port: int,
+        count: int,
+        tables: tuple[str, ...] = (),
+        buy_in: int = 0,
+        path: str = "/",
+        greeting: bytes = b"",
     ) -> float:
-        """Open connections (`plain` TCP, `socket` after the handshake, `seat` at a table, `watch` beside one) and wait
-        until all are there; returns the seconds that it took."""
-        into = self._groups.setdefault(group, Group(kind, port))
+        """Open connections (`plain` TCP, `socket` after the handshake and a greeting, `seat` at a table, `watch` beside
+        one) and wait until all are there; returns the seconds that it took."""
+        into = self._groups.setdefault(group, Group(kind, port, path, greeting))
         into.kind = kind
         began_s, self._buy_in = time.monotonic(), buy_in
         coming: list[Line] = []
@@ -111,6 +124,7 @@ class Crowd:
                 coming = self._still_coming(coming, began_s)
         while coming:
             coming = self._still_coming(coming, began_s)
+        assert not into.lost, f"{into.lost} connections were cut on their way in: {dict(into.closed)}"
         return time.monotonic() - began_s
 
     def count(self, group: str) -> dict[str, Any]:
@@ -118,6 +132,7 @@ class Crowd:
         into = self._groups[group]
         told = {
             "frames": into.frames,
+            "reads": into.reads,
             "bytes": into.bytes,
             "lost": into.lost,
             "closed": dict(into.closed),
@@ -125,7 +140,7 @@ class Crowd:
             "replies": dict(into.replies),
             "phases": dict(into.phases_seen),
         }
-        into.frames = into.bytes = into.lost = 0
+        into.frames = into.reads = into.bytes = into.lost = 0
         into.replies.clear()
         into.phases_seen.clear()
         return told
@@ -135,6 +150,11 @@ class Crowd:
         into = self._groups[group]
         wanted = into.phases_seen[f"{table} {kind}"] + times
         self._until(lambda: into.phases_seen[f"{table} {kind}"] >= wanted, timeout_s, kind)
+
+    def until_frames(self, group: str, frames: int, timeout_s: float = 60.0) -> None:
+        """Wait until so many frames have come since the last count."""
+        into = self._groups[group]
+        self._until(lambda: into.frames >= frames, timeout_s, f"{frames} frames in {group}")
 
     def burst(self, group: str, verb: str, fields: dict[str, Any], tag: str, timeout_s: float = 60.0) -> dict[str, Any]:
         """Have every seat of a group send one act at once; returns when all are answered: seconds, answers by name, and
@@ -188,15 +208,20 @@ class Crowd:
     # --- on the way in ------------------------------------------------------------------------------------------------
 
     def _connect(self, into: Group, name: str, table: str) -> Line:
+        line = self._dial(into, into.port, name, table)
+        into.lines.append(line)
+        return line
+
+    def _dial(self, into: Group, port: int, name: str, table: str) -> Line:
         sock = socket.socket()
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        code = sock.connect_ex(("127.0.0.1", into.port))
+        code = sock.connect_ex(("127.0.0.1", port))
         if code not in (0, errno.EINPROGRESS):
+            sock.close()
             raise OSError(code, errno.errorcode[code])
         line = Line(sock, into, name, table)
         self._lines[line.fd] = line
-        into.lines.append(line)
         self._epoll.register(line.fd, select.EPOLLIN | select.EPOLLOUT)
         return line
 
@@ -212,23 +237,40 @@ class Crowd:
             line.stage = "ready"
         else:
             line.stage = "handshake"
-            line.sock.send(wire.upgrade(line.group.port))
+            line.sock.send(wire.upgrade(line.group.port, line.group.path))
+
+    def _is_let_in(self, line: Line, head: bytes) -> bool:
+        """Look at the answer to a handshake."""
+        assert b" 101 " in head, head
+        return True
+
+    def _greet(self, line: Line) -> None:
+        line.stage = "ready" if line.group.kind == "socket" else "hello"
+        if line.stage == "hello":
+            who = {"name": line.name} if line.token is None else {"token": line.token}
+            line.sock.send(wire.request("hello", "hello", bot=True, **who))
+        elif line.group.greeting:
+            line.sock.send(line.group.greeting)
+
+    def _sit_down(self, line: Line) -> None:
+        line.stage = "join"
+        if line.group.kind == "seat":
+            line.sock.send(wire.request("join", "join", table=line.table, buy_in=self._buy_in))
+        else:
+            line.sock.send(wire.request("watch", "watch", table=line.table))
 
     def _advance(self, line: Line, message: dict[str, Any]) -> None:
         """A reply on the way to the seat."""
         if message["type"] == "error":
             raise AssertionError(f"{line.stage}: {message}")
         if line.stage == "hello":
-            line.stage = "join"
-            is_seat = line.group.kind == "seat"
-            line.sock.send(
-                wire.request("join", "join", table=line.table, buy_in=self._buy_in)
-                if is_seat
-                else wire.request("watch", "watch", table=line.table)
-            )
-        else:
-            line.stage = "ready"
-            line.group.round[line.table] = message["snapshot"]["round"]
+            line.token = message["token"] or line.token
+            self._sit_down(line)
+            return
+        line.stage = "ready"
+        if (snapshot := message["snapshot"]) is not None:
+            line.group.round[line.table] = snapshot["round"]
+            line.group.incarnation[line.table] = snapshot["incarnation"]
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -244,28 +286,30 @@ class Crowd:
             line = self._lines.get(fd)
             if line is None:
                 continue  # the pipe
-            if flags & select.EPOLLOUT and line.stage == "connecting":
-                self._is_connected(line)
-                continue
             try:
+                if flags & select.EPOLLOUT and line.stage == "connecting":
+                    self._is_connected(line)
+                    continue
                 chunk = line.sock.recv(READ_BYTES)
             except BlockingIOError:
                 continue
             except OSError:
                 chunk = b""
             if not chunk:
-                line.group.lost += 1
-                line.stage = "lost"
-                self._drop(line)
+                self._lose(line)
                 continue
             group = line.group
+            group.reads += 1
             group.bytes += len(chunk)
             if not line.rest and (frames := group.known.get(chunk)) is not None:
                 group.frames += frames
                 if group.is_tracking:
                     self._note_known(line, chunk)
                 continue
-            self._look_into(line, chunk)
+            try:
+                self._look_into(line, chunk)
+            except ConnectionError:
+                self._lose(line)
 
     def _look_into(self, line: Line, chunk: bytes) -> None:
         group = line.group
@@ -277,11 +321,10 @@ class Crowd:
             head, end, after = line.rest.partition(b"\r\n\r\n")
             if not end:
                 return
-            assert b" 101 " in head, head
+            if not self._is_let_in(line, head):
+                return
             line.rest, chunk = b"", after
-            line.stage = "ready" if group.kind == "socket" else "hello"
-            if line.stage == "hello":
-                line.sock.send(wire.request("hello", "hello", name=line.name, bot=True))
+            self._greet(line)
         is_whole = not line.rest
         frames, line.rest = wire.split(line.rest + chunk)
         is_public = bool(frames) and not line.rest and is_whole
@@ -298,7 +341,7 @@ class Crowd:
             return False
         if opcode == wire.CLOSE:
             group.closed[f"{int.from_bytes(payload[:2])} {payload[2:].decode()}"] += 1
-        if opcode != wire.BINARY:
+        if opcode not in (wire.BINARY, wire.TEXT):
             return False
         group.frames += 1
         if group.kind == "socket":
@@ -359,6 +402,12 @@ class Crowd:
         turned_ms = max(now_s * 1000, show_at_ms - line.clock[1])
         known = group.turned_ms.setdefault((message["table"], message["seq"]), [turned_ms, turned_ms])
         known[0], known[1] = min(known[0], turned_ms), max(known[1], turned_ms)
+
+    def _lose(self, line: Line) -> None:
+        """The other side, or the way to it, is gone."""
+        line.group.lost += 1
+        line.stage = "lost"
+        self._drop(line)
 
     def _drop(self, line: Line) -> None:
         if self._lines.pop(line.fd, None) is not None:

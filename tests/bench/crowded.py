@@ -5,18 +5,14 @@ estimate of the table's clock; the memory that a seat costs the node.
 """
 
 import asyncio
-import secrets
 import sys
-import time
 from array import array
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from server.store.bus import Subscription
-from server.store.nodes import Nodes
 from tests.bench.figures import percentile
-from tests.bench.house import BUY_IN, TABLE, BenchHouse, house
+from tests.bench.house import BUY_IN, house
 from tests.bench.process import crowd, resident_kib
-from tests.support.raw_client import TABLES
 
 PACE: Final[dict[str, int | str]] = {"betting_ms": 15_000, "card_ms": 700, "result_ms": 8_000}
 """A round in about 30 seconds, as people play."""
@@ -34,7 +30,7 @@ class Crowding(NamedTuple):
 async def measure(seats: int, tables: int, seconds: float) -> Crowding:
     """Fill the house and watch it for so long."""
     async with crowd() as lines, house("server.cli", **PACE) as at:
-        names = await _open_tables(at, tables)
+        names = await at.open_tables(tables)
         for name in names:
             await at.pause(name)
         before_kib = resident_kib(at.node.pid)
@@ -49,42 +45,25 @@ async def measure(seats: int, tables: int, seconds: float) -> Crowding:
             await asyncio.sleep(START_STEP_S)
         await lines.call("count", group="all")
         await lines.call("track", group="all")
-        published = await _listen(at, names, seconds)
+        published: dict[bytes, float] = {}
+        try:
+            async with asyncio.timeout(seconds):
+                await at.note_published(names, published)
+        except TimeoutError:
+            pass
         arrivals, turned_ms = await lines.call("tracked", group="all")
         told = await lines.call("count", group="all")
         assert told["lost"] == 0, f"{told['lost']} seats were dropped: {told['closed']}"
-        late_ms = sorted(
-            (at_s - published[body]) * 1000
-            for body, packed in arrivals.items()
-            if body in published
-            for at_s in array("d", packed)
-        )
+        late_ms = lateness_ms(arrivals, published)
         skews_ms = sorted(last - first for first, last in turned_ms.values())
         return Crowding(kib, percentile(late_ms, 0.99), percentile(skews_ms, 0.99))
 
 
-async def _open_tables(at: BenchHouse, count: int) -> tuple[str, ...]:
-    """Open more tables of the same rules beside the house's own."""
-    rules = (await at.tables.view(TABLE, None, 0)).view.rules
-    names = [*TABLES, *(f"bench-{number}" for number in range(count - len(TABLES)))][:count]
-    for name in names[len(TABLES) :]:
-        await at.tables.create(name, rules, secrets.token_hex(8), await Nodes(at.driver).run_id_of(name))
-    return tuple(names)
-
-
-async def _listen(at: BenchHouse, names: tuple[str, ...], seconds: float) -> dict[bytes, float]:
-    """Note when each event is published, on the clock that the crowd reads too."""
-    published: dict[bytes, float] = {}
-    subscription = Subscription(at.driver)
-    try:
-        for name in names:
-            await subscription.add(name)
-        async with asyncio.timeout(seconds):
-            while True:
-                envelope = await subscription.next()
-                if envelope.kind == "event":
-                    published[envelope.body] = time.monotonic()
-    except TimeoutError:
-        return published
-    finally:
-        await subscription.close()
+def lateness_ms(arrivals: Mapping[bytes, bytes], published: Mapping[bytes, float]) -> list[float]:
+    """How long each event was on its way to each seat, sorted."""
+    return sorted(
+        (at_s - published[body]) * 1000
+        for body, packed in arrivals.items()
+        if body in published
+        for at_s in array("d", packed)
+    )

@@ -17,16 +17,34 @@ PACE: Final = {500: 20, 1_000: 20, 5_000: 60, 10_000: 120}
 """From one card to the next, ms, for so many seats: the node is busy for about a third of the time."""
 
 
+THREE_AT_ONCE_MS: Final = 5
+"""From one card to the next so that about three events wait while 5,000 seats are written to."""
+
+
 class Round(NamedTuple):
-    """One turn of each: microseconds of processor time for each event and connection."""
+    """One turn of each: microseconds of processor time for each event and connection; and how many events reached a
+    seat in one read."""
 
     punto: float
     send: float
     broadcast: float
+    at_once: float
 
 
-async def measure(seats: int, turns: int, rounds: int, pace_ms: int) -> list[Round]:
-    """Seat so many and measure so many turns of so many rounds, at so many ms from card to card."""
+class Played(NamedTuple):
+    """Rounds at the table: microseconds for each event and seat, the count of events, their mean size in bytes, how
+    many came in one read."""
+
+    event_us: float
+    events: int
+    size: int
+    at_once: float
+
+
+async def measure(seats: int, turns: int, rounds: int, pace_ms: int, floor_pace_ms: int = 0) -> list[Round]:
+    """Seat so many and measure so many turns of so many rounds, at so many ms from card to card; the floors' events
+    come at the same pace unless another is given."""
+    floor_pace_us = 1000 * (floor_pace_ms or pace_ms)
     with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
         async with (
             crowd() as lines,
@@ -39,13 +57,13 @@ async def measure(seats: int, turns: int, rounds: int, pace_ms: int) -> list[Rou
                 await lines.call("open", group="library", kind="socket", port=library.port, count=seats)
                 found = []
                 for turn in range(turns):
-                    punto, events, size = await _play(table, lines, seats, rounds)
-                    send = await bare.send(events, size, pace_ms * 1000) / events / seats
-                    broadcast = await library.send(events, size - 4, pace_ms * 1000) / events / seats
-                    found.append(Round(punto, send, broadcast))
+                    punto, events, size, at_once = await play(table, lines, seats, rounds)
+                    send = await bare.send(events, size, floor_pace_us) / events / seats
+                    broadcast = await library.send(events, size - 4, floor_pace_us) / events / seats
+                    found.append(Round(punto, send, broadcast, at_once))
                     print(
                         f"    fan-out to {seats}, turn {turn + 1}: {punto:.2f} us an event (send() {send:.2f}, "
-                        f"broadcast {broadcast:.2f}; {events} events of {size} bytes)",
+                        f"broadcast {broadcast:.2f}; {events} events of {size} bytes, {at_once:.1f} in a read)",
                         file=sys.stderr,
                         flush=True,
                     )
@@ -60,8 +78,8 @@ async def _come(lines: CrowdProcess, port: int, count: int) -> None:
         await lines.call("open", group="punto", kind="watch", port=port, count=count - seats, tables=(TABLE,))
 
 
-async def _play(table: BenchHouse, lines: CrowdProcess, seats: int, rounds: int) -> tuple[float, int, int]:
-    """Play rounds; returns microseconds for each event and seat, the count of events, their mean size in bytes."""
+async def play(table: BenchHouse, lines: CrowdProcess, seats: int, rounds: int) -> Played:
+    """Play rounds with the seats that are there."""
     await table.resume()
     await lines.call("until_phase", group="punto", table=TABLE, kind="betting_opened")
     await lines.call("count", group="punto")
@@ -70,4 +88,5 @@ async def _play(table: BenchHouse, lines: CrowdProcess, seats: int, rounds: int)
     used_us, told = table.cpu_us() - before_us, await lines.call("count", group="punto")
     await table.pause()
     assert told["lost"] == 0, f"{told['lost']} seats were dropped: {told['closed']}"
-    return used_us / told["frames"], round(told["frames"] / seats), round(told["bytes"] / told["frames"])
+    frames, size = told["frames"], round(told["bytes"] / told["frames"])
+    return Played(used_us / frames, round(frames / seats), size, frames / told["reads"])

@@ -2,18 +2,24 @@
 
 import asyncio
 import os
+import secrets
 import tempfile
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from server.store.bus import Subscription
 from server.store.driver import Driver
+from server.store.nodes import Nodes
 from server.store.operating import Operating
 from server.store.operator_acts import Signed
 from server.store.tables import Tables
 from tests.bench.process import cpu_us
 from tests.support.node_process import NodeProcess
+from tests.support.raw_client import TABLES
 
 TABLE: Final = "punto-banco-1"
 BUY_IN: Final = 100_000
@@ -29,6 +35,7 @@ FLAGS: Final[dict[str, int | str]] = {
     "tie-maximum": 10_000,
     "table-maximum": 0,
     "connections-max": 15_000,
+    "node-opens-per-s": 10_000,
     "log-level": "warning",
 }
 
@@ -41,11 +48,15 @@ class BenchHouse:
         self.driver = driver
         self.tables = Tables(driver)
         self._operating = Operating(driver)
-        self.store_pid = node.children()[0]
 
     def cpu_us(self) -> float:
         """What the node has used."""
         return cpu_us(self.node.pid)
+
+    @cached_property
+    def store_pid(self) -> int:
+        """The process of the bundled store."""
+        return self.node.children()[0]
 
     def store_cpu_us(self) -> float:
         """What the store has used."""
@@ -61,6 +72,29 @@ class BenchHouse:
     async def resume(self, table: str = TABLE) -> None:
         """Let rounds begin again."""
         await self._operating.operate(table, Signed("bench"), "resume", mode="open")
+
+    async def open_tables(self, count: int) -> tuple[str, ...]:
+        """Open more tables of the same rules beside the house's own, so that there are so many; returns their names."""
+        rules = (await self.tables.view(TABLE, None, 0)).view.rules
+        names = [TABLE, *(name for name in TABLES if name != TABLE)]
+        names += [f"bench-{number}" for number in range(count - len(names))]
+        for name in names[len(TABLES) : count]:
+            run_id = await Nodes(self.driver).run_id_of(name)
+            await self.tables.create(name, rules, secrets.token_hex(8), run_id)
+        return tuple(names[:count])
+
+    async def note_published(self, names: Iterable[str], published: dict[bytes, float]) -> None:
+        """Note, until cancelled, when each event is published, on the clock that the crowd reads too."""
+        subscription = Subscription(self.driver)
+        try:
+            for name in names:
+                await subscription.add(name)
+            while True:
+                envelope = await subscription.next()
+                if envelope.kind == "event":
+                    published[envelope.body] = time.monotonic()
+        finally:
+            await subscription.close()
 
 
 @asynccontextmanager

@@ -59,11 +59,11 @@ class CrowdProcess:
 
 
 @asynccontextmanager
-async def crowd() -> AsyncIterator[CrowdProcess]:
+async def crowd(kind: type[Crowd] = Crowd) -> AsyncIterator[CrowdProcess]:
     """A crowd for the length of a block."""
     spawning = multiprocessing.get_context("spawn")
     here, there = spawning.Pipe()
-    process = spawning.Process(target=_serve, args=(there,), daemon=True)
+    process = spawning.Process(target=_serve, args=(kind, there), daemon=True)
     process.start()
     there.close()
     try:
@@ -76,8 +76,8 @@ async def crowd() -> AsyncIterator[CrowdProcess]:
             process.join()
 
 
-def _serve(pipe: Pipe) -> None:
-    Crowd(pipe).serve()
+def _serve(kind: type[Crowd], pipe: Pipe) -> None:
+    kind(pipe).serve()
 
 
 class Floor:

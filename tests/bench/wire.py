@@ -8,16 +8,17 @@ from typing import Any, Final
 
 import msgpack
 
+TEXT: Final = 1
 BINARY: Final = 2
 CLOSE: Final = 8
 PING: Final = 9
 PONG: Final = 10
 
 
-def upgrade(port: int) -> bytes:
+def upgrade(port: int, path: str = "/") -> bytes:
     """The request of a handshake."""
     lines = (
-        "GET / HTTP/1.1",
+        f"GET {path} HTTP/1.1",
         f"Host: 127.0.0.1:{port}",
         "Upgrade: websocket",
         "Connection: Upgrade",

@@ -30,6 +30,14 @@ async def test_a_house_that_states_nothing_says_nothing_of_it(visit) -> None:
     assert "states" not in await rules_of(await visit("Ada"), "punto-banco-1")
 
 
+async def test_equal_naturals_are_a_stand_off_where_no_bet_on_the_tie_is_taken(visit) -> None:
+    stand_off = await rules_of(await visit("Ada"), "stand-off-1")
+    assert "equal totals, equal naturals included, are a stand-off, and all bets come back" in stand_off
+    royal = await rules_of(await visit("Bea"), "royal-1")
+    assert "On a tie, equal naturals included, Player and Banker bets come back." in royal
+    assert "stand-off" not in royal
+
+
 async def test_a_cap_that_touches_those_bets_is_counted_in(visit, tmp_path: Path) -> None:
     async with own_node(tmp_path / "data", win_max=20_000) as node:
         royal = await rules_of(await visit("Ada", at=node), "royal-1")

@@ -30,14 +30,14 @@ function gamePart(rules, money) {
     "8 or 9 on two cards is a natural: no more cards are drawn.",
     "Else Player draws a third card on 0 to 5. Where Player stood, Banker draws on 0 to 5 too.",
     "Where Player drew, Banker draws on 0 to 2; on 3 unless it was an 8; on 4 if 2 to 7; on 5 if 4 to 7; on 6 if 6 or 7.",
-    "The higher total wins. On a tie, Player and Banker bets come back.",
+    "The higher total wins, between two naturals too.",
+    tieText(rules),
   ];
   if (rules.commission_bp > 0) {
     lines.push(
       `Banker wins pay ${percentOf(rules.commission_bp)} commission, rounded up to the smallest unit, on the whole bet.`,
     );
   }
-  if (!("tie" in rules.maximums)) lines.push("This house takes no bets on the tie.");
   for (const pair of rules.forbidden_pairs) {
     lines.push(`Never together: ${pair.map((spot) => SPOT_NAMES[spot]).join(" and ")}.`);
   }
@@ -46,6 +46,11 @@ function gamePart(rules, money) {
   );
   lines.push(`Limits: ${limits.join(", ")}.`);
   return [el("h3", {}, "The game"), list(lines)];
+}
+
+function tieText(rules) {
+  if ("tie" in rules.maximums) return "On a tie, equal naturals included, Player and Banker bets come back.";
+  return "This house takes no bets on the tie: equal totals, equal naturals included, are a stand-off, and all bets come back.";
 }
 
 function shoePart(rules) {

@@ -1,12 +1,11 @@
 /**
- * Remembers what was told of the shoe that is open, and checks each round as it ends and the shoe when it is revealed.
- *
- * It hears what is shown, in its order, so what it holds against the house is what the house said at the time. A round
- * that was not seen from its first card is not judged. Marks go to `marked`.
+ * Checks each round as it ends, and the shoe when it is revealed, against what was told of them. A round that was not
+ * seen from its first card is not judged. Marks go to `marked`.
  */
 
 import { CAN_HASH } from "../game/bytes.js";
 import { checkBurn, checkDeal, checkRound, checkShoe } from "../game/proofs.js";
+import { Told } from "./told.js";
 
 const MARKS_MAX = 60;
 const CUTS_PAGE = 500;
@@ -29,10 +28,7 @@ export class Witness {
     this.ask = ask;
     this.table = table;
     this.marked = marked;
-    this.incarnation = null;
-    this.shoe = null;
-    this.round = null;
-    this.own = null;
+    this.told = new Told();
     this.marks = [];
   }
 
@@ -41,96 +37,41 @@ export class Witness {
     return this.marks[0] ?? null;
   }
 
-  /**
-   * Begin from a whole state. What was seen of the same shoe stays, but not over a change of incarnation: the store may
-   * have forgotten it.
-   */
+  /** The open shoe as it was told, null between two. */
+  get shoe() {
+    return this.told.shoe;
+  }
+
+  /** The own cut in that shoe, or null. */
+  get own() {
+    return this.told.own;
+  }
+
+  /** Begin from a whole state. */
   begin(view) {
-    const { shoe, rules } = view;
-    if (view.incarnation !== this.incarnation) {
-      this.incarnation = view.incarnation;
-      this.shoe = null;
-      this.own = null;
-    }
-    if (shoe === null) {
-      this.shoe = null;
-    } else if (this.shoe?.number !== shoe.number || this.shoe.commitment !== shoe.commitment) {
-      this.shoe = freshShoe(shoe.number, shoe.cards, shoe.commitment, rules);
-    }
-    this.round = null;
-    if (this.shoe === null) return;
-    this.shoe.root ??= shoe.merkle_root ?? null;
-    this.shoe.cutCount ??= shoe.cuts ?? null;
-    this.shoe.cutsDigest ??= shoe.cuts_digest ?? null;
-    if (view.phase === "betting" || view.phase === "dealing") {
-      const first = shoe.cards - shoe.remaining - (view.cardsOut ?? view.dealt.length);
-      this.round = { number: view.round, cards: view.dealt.map((dealt) => dealt.card), place: first };
-      for (const [at, card] of this.round.cards.entries()) this.shoe.seen.set(first + at, card);
-    }
+    this.told.begin(view);
   }
 
   /** Take a numbered event as it is shown. */
   hear(event, rules) {
-    switch (event.type) {
-      case "shoe_started":
-        this.shoe = freshShoe(event.shoe, event.cards, event.commitment, rules);
-        this.own = null;
-        return;
-      case "betting_opened":
-        this.round = { number: event.round, cards: [], place: null };
-        return;
-      case "betting_closed":
-        if (this.shoe !== null && (event.cuts ?? null) !== null) {
-          this.shoe.cutCount = event.cuts;
-          this.shoe.cutsDigest = event.cuts_digest;
-        }
-        return;
-      case "shoe_shuffled":
-        if (this.shoe !== null) this.shoe.root = event.merkle_root;
-        return;
-      case "cards_burned":
-        this.#burned(event);
-        return;
-      case "card_dealt":
-        this.#dealt(event);
-        return;
-      case "round_decided":
-        this.#decided(event);
-        return;
-      case "shoe_ended":
-        this.#ended(event);
-        return;
-      default:
-    }
+    const { shoe, round, own } = this.told;
+    this.told.hear(event, rules);
+    if (event.type === "cards_burned") this.#burned(shoe, event);
+    else if (event.type === "round_decided") this.#decided(shoe, round, event);
+    else if (event.type === "shoe_ended") this.#ended(shoe, round, own, event);
   }
 
-  /**
-   * The own cut, sent in that incarnation, was taken. Where the table got another one before the answer came, the store
-   * may have forgotten it, and a shoe of that number may come again: it is held against nobody.
-   */
+  /** The own cut, sent in that incarnation, was taken. */
   hasCut(incarnation, shoe, cut, number) {
-    if (this.incarnation === incarnation && this.shoe?.number === shoe) this.own = { cut, number };
+    this.told.hasCut(incarnation, shoe, cut, number);
   }
 
-  #burned(event) {
-    if (this.shoe === null) return;
-    this.shoe.seen.set(0, event.card);
-    if (this.shoe.root === null || !event.proof || !CAN_HASH) return;
-    const { shoe } = this;
+  #burned(shoe, event) {
+    if (shoe === null || shoe.root === null || !event.proof || !CAN_HASH) return;
     checkBurn(shoe, event).then((wrong) => wrong !== null && this.#mark("round", event.round, MARK.FAILED, wrong));
   }
 
-  #dealt(event) {
-    if (this.shoe === null || this.round?.number !== event.round) return;
-    const place = this.shoe.cards - event.remaining - 1;
-    this.round.place ??= place;
-    this.round.cards.push(event.card);
-    this.shoe.seen.set(place, event.card);
-    if (place !== this.round.place + this.round.cards.length - 1) this.round.isTorn = true;
-  }
-
-  #decided(event) {
-    const { shoe, round } = this;
+  #decided(shoe, round, event) {
     if (shoe === null || round?.number !== event.round) return;
     if (shoe.commitment === "") {
       this.#mark("round", event.round, MARK.NONE, "the cards of this table are prepared");
@@ -157,9 +98,8 @@ export class Witness {
     }
   }
 
-  async #ended(event) {
-    const { shoe, own, round, incarnation } = this;
-    this.shoe = null;
+  async #ended(shoe, round, own, event) {
+    const { incarnation } = this.told;
     if (shoe === null || shoe.number !== event.shoe || shoe.commitment === "" || !CAN_HASH) return;
     const isOne = shoe.cutCard === null;
     const kind = isOne ? "round" : "shoe";
@@ -186,9 +126,9 @@ export class Witness {
 
   /** Whether the table gets another incarnation than this: its store lost what it had told, perhaps this moment. */
   async #isForgotten(incarnation) {
-    for (let waited = 0; waited < FORGOTTEN_MS && this.incarnation === incarnation; waited += FORGOTTEN_LOOK_MS)
+    for (let waited = 0; waited < FORGOTTEN_MS && this.told.incarnation === incarnation; waited += FORGOTTEN_LOOK_MS)
       await new Promise((done) => setTimeout(done, FORGOTTEN_LOOK_MS));
-    return this.incarnation !== incarnation;
+    return this.told.incarnation !== incarnation;
   }
 
   async #listCuts(shoe) {
@@ -209,18 +149,4 @@ export class Witness {
     this.marks = [mark, ...this.marks.filter((other) => other !== before)].slice(0, MARKS_MAX);
     this.marked();
   }
-}
-
-function freshShoe(number, cards, commitment, rules) {
-  return {
-    number,
-    cards,
-    commitment,
-    decks: rules.decks,
-    cutCard: rules.cut_card,
-    root: null,
-    cutCount: null,
-    cutsDigest: null,
-    seen: new Map(),
-  };
 }

@@ -4,6 +4,7 @@ import { chipsOf, drawChip } from "../draw/chip.js";
 import { rivalsOf } from "../game/layout.js";
 import { SPOT_NAMES, paysText, whyNotText } from "../text/words.js";
 import { button, el, fill, say, set, show } from "./dom.js";
+import { Rising } from "./rising.js";
 
 const LONG_PRESS_MS = 500;
 const ORDER = ["player", "tie", "banker"];
@@ -48,7 +49,8 @@ export class Spots {
       set(part.element, "aria-disabled", why === null ? null : "true");
       set(part.element, "data-state", stateOf(view, spot, line));
       say(part.why, why !== null && why.isSaid ? why.text : "");
-      say(part.won, line === null ? "" : wonText(line, money));
+      part.rising.render(line?.result === "win" ? line.payout - line.stake : null, (won) => money.formatSigned(won));
+      say(part.back, line?.result === "push" ? "comes back" : "");
       say(part.less, line === null ? "" : lessText(line, money));
       const said = [SPOT_NAMES[spot], `pays ${paysText(rules, spot)}`];
       said.push(shown > 0 ? `your bet ${money.format(shown)}` : "no bet of yours");
@@ -97,12 +99,6 @@ function stateOf(view, spot, line) {
   return result === null ? "over" : result;
 }
 
-function wonText(line, money) {
-  if (line.result === "lose") return "";
-  if (line.result === "push") return "comes back";
-  return money.formatSigned(line.payout - line.stake);
-}
-
 /** What was taken off a win. */
 function lessText(line, money) {
   const less = [];
@@ -123,8 +119,9 @@ function spotPart(spot, lay, takeOff) {
     if (event.altKey) takeOff(spot);
     else lay(spot);
   };
-  for (const name of ["pays", "mine", "pending", "all", "why", "won", "less"])
+  for (const name of ["pays", "mine", "pending", "all", "why", "won", "back", "less"])
     part[name] = el("span", { class: `spot-${name}` });
+  part.rising = new Rising(part.won);
   part.chips = el("span", { class: "spot-chips", "aria-hidden": "true" });
   part.element = button(
     "",
@@ -139,7 +136,7 @@ function spotPart(spot, lay, takeOff) {
     part.chips,
     el("span", { class: "spot-amounts" }, part.mine, part.pending),
   );
-  const foot = el("span", { class: "spot-foot" }, part.won, part.less, part.why, part.all);
+  const foot = el("span", { class: "spot-foot" }, part.won, part.back, part.less, part.why, part.all);
   part.element.append(el("span", { class: "spot-head" }, name, part.pays), stack, foot);
   const forget = () => {
     clearTimeout(timer);

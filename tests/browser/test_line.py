@@ -38,7 +38,7 @@ async def test_a_node_is_killed_in_the_middle_of_a_round(visit, tmp_path) -> Non
         await expect(visitor.spot("player")).to_have_attribute("aria-disabled", "true")
         assert await visitor.bets() == {"banker": 500}
         await asyncio.to_thread(own.start)
-        await page.get_by_role("button", name="Try now").click()
+        await visitor.hurry()
         await expect(bar).to_be_hidden(timeout=30_000)
         await visitor.settled(number)
         kept = await seat_kept(own, await visitor.stored_token(), table)
@@ -100,8 +100,9 @@ async def test_a_server_that_is_not_there_is_told_apart_and_found_later(visit, t
         await asyncio.to_thread(own.kill)
         await expect(bar).to_contain_text("Connection lost")
         await visitor.button("Leave").click()
+        await visitor.button("Try now").click()  # nobody is there yet
         await asyncio.to_thread(own.start)
-        await visitor.page.get_by_role("button", name="Try now").click()
+        await visitor.hurry()
         await expect(bar).to_be_hidden(timeout=30_000)
         await expect(visitor.button("Take your seat here")).to_be_visible()
     finally:

@@ -66,6 +66,10 @@ class Visitor:
         await tab.page.goto(self.url + path)
         return tab
 
+    async def hurry(self) -> None:
+        """Have the page try again at once, if it has not come back by itself yet."""
+        await self.page.evaluate("dispatchEvent(new Event('online'))")
+
     # --- the lobby ---
 
     async def come_in(self, name: str) -> None:

@@ -50,11 +50,11 @@ export function viewAfter(view, event) {
     case "table_idled":
       return { ...next, phase: "idle", round: event.round };
     case "table_paused":
-      return { ...next, phase: "paused", round: event.round };
+      return { ...next, phase: "paused", round: event.round, reason: event.reason };
     case "table_resumed":
       return { ...next, phase: "idle", round: event.round };
     case "table_closed":
-      return { ...next, phase: "closed", round: event.round, shoe: null };
+      return { ...next, phase: "closed", round: event.round, reason: event.reason, shoe: null };
     case "rules_changed":
       return { ...next, rules: event.rules };
     default:

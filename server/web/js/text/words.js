@@ -68,6 +68,18 @@ export function phaseText(phase) {
   return PHASES[phase] ?? phase;
 }
 
+/** Why no act of any kind can be made at a table now, or null. */
+export function notNowText({ view, isFollowed, isPaused, takesBets }) {
+  if (!isFollowed) return "Not while the line is down";
+  if (isPaused || view.phase === "paused") return "The table is paused";
+  return takesBets ? null : "Bets are closed";
+}
+
+/** That no round opens here for now, and what the house says of it; who comes later is told no reason. */
+export function restText({ phase, reason = "" }) {
+  return reason === "" ? phaseText(phase) : `${phaseText(phase)}: ${reason}`;
+}
+
 /** A duration for people: "0.2 s", "12 s". */
 export function secondsText(ms) {
   const seconds = ms / 1000;

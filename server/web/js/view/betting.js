@@ -1,7 +1,7 @@
 /** What the patron does on the felt, by mouse, finger or key: laying chips, taking them off; and why it can't be done. */
 
 import { rivalsOf } from "../game/layout.js";
-import { whyNotText } from "../text/words.js";
+import { notNowText, whyNotText } from "../text/words.js";
 
 const KEYS = { u: "undo", c: "clear", r: "rebet", d: "double", Enter: "ready" };
 const SPOT_KEYS = { p: "player", b: "banker", t: "tie" };
@@ -47,9 +47,8 @@ export class Betting {
   #whyNot(spot) {
     const { table } = this;
     if (table.you === null) return "Sit down to bet";
-    if (!table.isFollowed) return "Not while the line is down";
-    if (table.isPaused) return "The table is paused";
-    if (!table.takesBets) return "Bets are closed";
+    const notNow = notNowText(table);
+    if (notNow !== null) return notNow;
     const { rules, crowd } = table.view;
     const { stack, last_bets: lastBets } = table.you;
     const hoped = table.hope.after({ rules, stack, lastBets }).sums;

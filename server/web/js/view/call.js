@@ -9,14 +9,19 @@ export class Call {
   constructor() {
     this.text = el("p", { class: "call" });
     this.won = el("p", { class: "won money", hidden: true });
-    this.element = el("div", { class: "call-line" }, this.text, this.won);
+    this.why = el("p", { class: "call-why", hidden: true });
+    this.element = el("div", { class: "call-line" }, this.text, this.won, this.why);
   }
 
   render(table, money) {
     const { view, you } = table;
     say(this.text, callText(table));
+    const rests = view.phase === "paused" || view.phase === "closed";
+    const why = rests ? (view.reason ?? "") : "";
+    say(this.why, why);
+    show(this.why, why !== "");
     const isOver = view.outcome !== null || view.is_void;
-    const isMine = isOver && you !== null && you.last_round === view.round && you.last_results !== null;
+    const isMine = isOver && !rests && you !== null && you.last_round === view.round && you.last_results !== null;
     show(this.won, isMine);
     if (!isMine) return;
     const net = netOf(you.last_results);
@@ -25,11 +30,12 @@ export class Call {
   }
 }
 
-function callText({ view, isPaused, leftMs }) {
+function callText({ view, isFollowed, isPaused, leftMs }) {
   if (view.phase === "paused" || view.phase === "closed") return phaseText(view.phase);
   if (isPaused) return "The table is paused: its store does not answer";
   if (view.is_void) return "This round does not count";
   if (view.outcome !== null) return outcomeText(view.outcome, totalOf(view, "player"), totalOf(view, "banker"));
+  if (!isFollowed) return "Waiting for the line";
   if (view.phase === "betting") return leftMs > 0 ? "Place your bets" : "No more bets";
   return view.phase === "dealing" ? "No more bets" : "";
 }

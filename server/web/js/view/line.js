@@ -53,7 +53,7 @@ export function lineBar(app) {
     say(warning, words);
     show(warning, words !== "");
   };
-  return { element: el("div", {}, element, warning), update, warn };
+  return { element: el("div", { class: "line" }, element, warning), update, warn };
 }
 
 function lineText(state, app) {

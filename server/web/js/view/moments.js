@@ -1,7 +1,7 @@
 /** Says what happens once at a table: phases, cards and results aloud, refusals and what was missed as notes. */
 
 import { cardInWords, handTotal } from "../game/cards.js";
-import { SPOT_NAMES, count, outcomeText, phaseText, refusalText, resultTexts } from "../text/words.js";
+import { SPOT_NAMES, count, outcomeText, refusalText, restText, resultTexts } from "../text/words.js";
 import { el } from "./dom.js";
 import { announce } from "./live.js";
 
@@ -65,7 +65,7 @@ export class Moments {
         return;
       case "table_paused":
       case "table_closed":
-        this.notes.add(`${phaseText(view.phase)}${event.reason === "" ? "" : `: ${event.reason}`}`);
+        announce(restText(view));
         return;
       case "shoe_started":
         announce("A new shoe");

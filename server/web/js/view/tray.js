@@ -2,7 +2,7 @@
 
 import { drawChip } from "../draw/chip.js";
 import { totalOf } from "../game/layout.js";
-import { whyNotText } from "../text/words.js";
+import { notNowText, whyNotText } from "../text/words.js";
 import { button, el, say, set, show } from "./dom.js";
 
 const ACTS = [
@@ -86,9 +86,8 @@ export class Tray {
   }
 
   #whyNot(type, table, money) {
-    if (!table.isFollowed) return "Not while the line is down";
-    if (table.isPaused) return "The table is paused";
-    if (!table.takesBets) return "Bets are closed";
+    const notNow = notNowText(table);
+    if (notNow !== null) return notNow;
     if (table.hope.waitsFor(type)) return "On its way";
     const { rules, crowd } = table.view;
     const { stack, bets, ready, last_bets: lastBets } = table.you;

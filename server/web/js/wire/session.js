@@ -16,9 +16,9 @@ const GOING_AWAY = 4000;
 
 /**
  * `state.kind`: `idle` (nothing was begun), `connecting` (never was a connection), `open`, `reconnecting`, `closed`
- * (nothing will be tried any more). `state.attempts` counts failed attempts, `state.why` tells the last reason.
- * Tells of each `state`, each `event` of a
- * table, each `notice` that belongs to none, and each `line`: a new one (true) or a lost one (false).
+ * (nothing will be tried any more). `state.attempts` counts failed attempts, `state.why` tells why the last line went.
+ * Tells of each `state`, each `event` of a table, each `notice` that belongs to none, and each `line`: a new one (true)
+ * or a lost one (false).
  */
 export class Session extends Emitter {
   constructor({
@@ -192,7 +192,9 @@ export class Session extends Emitter {
     }
     if (wasOpen && this.now() - line.openedMs >= this.limits.stableMs) this.backoff.reset();
     const kind = this.welcome === null ? "connecting" : "reconnecting";
-    this.#become(kind, wasOpen ? 0 : this.state.attempts + 1, code === GOING_AWAY ? "going away" : why);
+    // An attempt that fails says nothing new of why the last line went.
+    const reason = code === GOING_AWAY ? "going away" : wasOpen ? why : this.state.why || why;
+    this.#become(kind, wasOpen ? 0 : this.state.attempts + 1, reason);
     this.#after(this.backoff.next(), () => this.#dial());
   }
 

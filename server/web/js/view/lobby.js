@@ -134,7 +134,7 @@ class Row {
       summary.table,
       count(rules.decks, "deck", "decks"),
       percentOf(rules.commission_bp),
-      "tie" in rules.maximums ? `tie ${paysText(rules, "tie")}` : "no tie bet",
+      "tie" in rules.maximums ? `tie\u00a0${paysText(rules, "tie")}` : "no tie bet",
     ];
     say(this.rules, facts.join(" · "));
     say(this.limits, `Limits ${money.formatShort(rules.minimum)}–${money.formatShort(rules.maximums.player)}`);

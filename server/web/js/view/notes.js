@@ -1,4 +1,4 @@
-/** Short notes in the corner of the table: a refusal, what was missed. Few at a time; each goes by itself or by a click. */
+/** Short notes at the table: a refusal, what was missed. Few at a time; each goes by itself or by a click. */
 
 import { button, el } from "./dom.js";
 import { alert, announce } from "./live.js";
@@ -12,8 +12,12 @@ export class Notes {
     this.timers = new Set();
   }
 
-  /** Show a note. `kind` is `bad`, `good` or empty; one that `stays` is only taken away by its button. */
+  /**
+   * Show a note, in the place of one that says the same. `kind` is `bad`, `good` or empty; one that `stays` is only taken
+   * away by its button.
+   */
   add(text, { kind = "", stays = false, details = [] } = {}) {
+    for (const other of [...this.element.children]) if (other.firstChild.textContent === text) other.remove();
     const note = el("div", { class: `note ${kind}` }, el("p", {}, text), ...details);
     note.append(button("×", { class: "note-close", "aria-label": "Dismiss" }, () => note.remove()));
     this.element.append(note);

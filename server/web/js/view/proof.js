@@ -10,8 +10,8 @@ const SIGNS = {
   [MARK.OK]: ["✓", "proof ok"],
   [MARK.FAILED]: ["✗", "proof failed"],
   [MARK.WAITS]: ["…", "proof to come"],
-  [MARK.NONE]: ["–", "nothing to check"],
-  [MARK.UNABLE]: ["–", "not checked"],
+  [MARK.NONE]: ["", "nothing to check"],
+  [MARK.UNABLE]: ["", "not checked"],
 };
 const CUT_BYTES = 16;
 const INTRODUCTION = [
@@ -33,7 +33,7 @@ export class ProofMark {
 
   render() {
     const mark = this.table.witness.newest;
-    const [sign, words] = mark === null ? ["–", "proofs"] : SIGNS[mark.state];
+    const [sign, words] = mark === null ? ["", "proofs"] : SIGNS[mark.state];
     say(this.sign, sign);
     say(this.words, words);
     set(this.element, "data-state", mark?.state ?? null);
@@ -107,7 +107,7 @@ function row(mark) {
   return el(
     "tr",
     { "data-state": mark.state },
-    [name, `${sign} ${words}`, mark.why].map((cell) => el("td", {}, cell)),
+    [name, `${sign} ${words}`.trim(), mark.why].map((cell) => el("td", {}, cell)),
   );
 }
 

@@ -65,6 +65,9 @@ async def test_a_server_goes_away_with_bets_on_the_felt(visit, tmp_path) -> None
             "The server is restarting. Coming back… Your bets stay on the table and play out."
         )
         await expect(visitor.page.locator(".call")).to_have_text("Waiting for the line")
+        roads = await visitor.page.locator(".roads").bounding_box()
+        assert roads is not None
+        assert roads["y"] + roads["height"] <= 720  # the strip pushes nothing off the screen
         await asyncio.to_thread(own.wait)
         await expect(bar).to_contain_text("The server is restarting.")  # attempts that fail change nothing of that
         await asyncio.to_thread(own.start)

@@ -71,6 +71,7 @@ async def test_a_half_open_line_is_noticed_and_what_was_missed_is_told_once(visi
     line.is_dead = False
     await expect(visitor.page.locator(".line-bar")).to_be_hidden(timeout=30_000)
     await visitor.settled(number)
+    await visitor.note("While you were away 1 round with your bets played out")
     won = sum(one["payout"] - one["stake"] for one in you["last_results"].values())
     assert await visitor.stack() == you["stack"]
     listed = await visitor.page.locator(".rounds tbody td:first-child").all_inner_texts()

@@ -26,6 +26,7 @@ export class Following {
     this.isFollowed = false;
     this.isOver = false;
     this.refusedBy = null;
+    this.seenRound = null;
     this.ends = [
       session.on("event", (event) => event.table === table && this.#hear(event)),
       session.on("line", (isThere) => (isThere ? this.#follow() : this.#lostLine())),
@@ -95,6 +96,7 @@ export class Following {
 
   #lostLine() {
     this.isFollowed = false;
+    this.seenRound ??= this.record.newestRound;
     this.clock.stop();
     this.session.desk.hold(this.table);
     this.tell("change");
@@ -102,8 +104,11 @@ export class Following {
 
   /** After a break: which rounds with own bets were played meanwhile. */
   async #tellMissed() {
-    const missed = await this.record.readMissed();
-    if (missed !== null) this.tell("moment", { kind: "back", missed });
+    const since = this.seenRound ?? Infinity;
+    const missed = await this.record.readMissed(since);
+    if (missed === null) return;
+    this.seenRound = null;
+    this.timeline.put(() => this.tell("moment", { kind: "back", missed }));
   }
 
   // --- what comes ---

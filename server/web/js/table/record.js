@@ -13,6 +13,7 @@ export class Record {
     this.you = you;
     this.told = told;
     this.rounds = [];
+    this.isRead = false;
     this.sitting = null;
   }
 
@@ -47,22 +48,27 @@ export class Record {
     }
   }
 
-  /** Read the newest rounds with own bets; those that were not known are returned. */
+  /** Read the newest rounds with own bets. */
   async readRounds() {
     const { rounds } = await this.ask({ type: "history", limit: HISTORY_LINES });
     const known = new Set(this.rounds.map((one) => one.round));
     const mine = rounds.filter((one) => one.table === this.table && !known.has(one.round));
     const fresh = mine.map((one) => playedRound(one.table, one.round, one.outcome, one.results));
     this.rounds = withRounds(this.rounds, fresh);
+    this.isRead = true;
     this.told();
-    return fresh;
   }
 
-  /** Read the rounds with own bets that were played after the newest known one; null where they can't be read. */
-  async readMissed() {
-    const newest = this.rounds[0]?.round ?? Infinity;
+  /** The newest known round with own bets, 0 before the first; infinite where nobody has read them yet. */
+  get newestRound() {
+    return this.isRead ? (this.rounds[0]?.round ?? 0) : Infinity;
+  }
+
+  /** The rounds with own bets after that one, read anew; null where they can't be read. */
+  async readMissed(sinceRound) {
     try {
-      return (await this.readRounds()).filter((one) => one.round > newest);
+      await this.readRounds();
+      return this.rounds.filter((one) => one.round > sinceRound);
     } catch {
       return null;
     }

@@ -132,10 +132,10 @@ LATE_CUT = """async (module, { view, at }) => {
   const { Witness } = await module("table/witness.js");
   const witness = new Witness({ ask: null, table: "royal-1", marked: () => {} });
   witness.begin(view);
-  const sentIn = witness.incarnation;
+  const sentIn = witness.told.incarnation;
   if (at === "later") witness.begin({ ...view, incarnation: "life-2" });
   witness.hasCut(sentIn, view.shoe.number, "00".repeat(16), 1);
-  return witness.own;
+  return witness.told.own;
 }"""
 
 

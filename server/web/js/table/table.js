@@ -137,7 +137,7 @@ export class Table extends Emitter {
   /** Put bytes of one's own, in hex, into the shuffle of the open shoe. */
   async cut(cut) {
     const { number: shoe } = this.view.shoe;
-    const { incarnation } = this.witness;
+    const { incarnation } = this.witness.told;
     const reply = await this.ask({ type: "cut", table: this.id, shoe, cut });
     this.witness.hasCut(incarnation, shoe, cut, reply.number);
     this.emit("change");

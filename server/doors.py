@@ -67,11 +67,8 @@ class Doors:
     # --- sockets ------------------------------------------------------------------------------------------------------
 
     def has_room(self) -> bool:
-        """Whether one more socket is looked at; asked before anything is made for it."""
-        if self._sockets.take(_NODE):
-            return True
-        self.refused["FLOOD"] += 1
-        return False
+        """Take room for one more socket, if there is any now; asked before anything is made for it."""
+        return self._sockets.take(_NODE)
 
     def knock(self, socket: HalfOpen, peer: str | None) -> bool:
         """A socket was accepted. False: one address has too many that say nothing."""

@@ -35,6 +35,7 @@ from server.keepalive import keep_alive
 from server.page import Page
 from server.slow_lane import SlowLane
 from server.sockets import RECEIVE_BYTES, Socket, TurnedAway
+from server.waiting_room import WaitingRoom
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class Gateway:
         self._connections: dict[str, Connection] = {}
         self._count = 0
         self._server: Server | None = None
+        self._waiting_room = WaitingRoom(house.doors.has_room)
         self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
         self._full_since_s: dict[str, float] = {}
         self._lane = SlowLane()
@@ -128,19 +130,20 @@ class Gateway:
         """Tell every socket to come back elsewhere, and end."""
         if self._server is None:
             return
+        self._waiting_room.clear()
         for connection in self._connections.values():
             connection.end()
         self._server.close(close_connections=True, code=CloseCode.GOING_AWAY, reason=CloseCode.GOING_AWAY.text)
         for websocket in list(self._sockets):
             if websocket.state is State.CONNECTING:  # its handshake would be waited for, and it was promised nothing
-                websocket.transport.abort()
+                websocket.abort()
         try:
             async with asyncio.timeout(GOODBYE_TIMEOUT_S):
                 await self._server.wait_closed()
         except TimeoutError:
             log.info("sockets_cut", extra={"connections": len(self._connections)})
             for websocket in list(self._sockets):
-                websocket.transport.abort()
+                websocket.abort()
             await self._server.wait_closed()
 
     def connections(self) -> list[Connection]:
@@ -155,6 +158,10 @@ class Gateway:
             metrics.SLOW_READERS.inc()
             log.info("slow_reader_closed", extra={"patron": listener.patron, "connection": listener.id})
             connection.cut()
+
+    async def admit(self) -> None:
+        """Let in, until cancelled, who waits at the door."""
+        await self._waiting_room.run()
 
     async def keep_alive(self) -> None:
         """Ping every connection, and end those that are silent, until cancelled."""
@@ -207,10 +214,11 @@ class Gateway:
             doors.leave(websocket.address, connection.counted_patron)
 
     def _new_socket(self, *args: Any, **how: Any) -> Socket | TurnedAway:
-        if not self._house.doors.has_room():
+        if self._waiting_room.is_full:
+            self._house.doors.count("FLOOD")
             return TurnedAway()
         websocket = Socket(*args, **how)
-        websocket.doors, websocket.lane = self._house.doors, self._lane
+        websocket.doors, websocket.room, websocket.lane = self._house.doors, self._waiting_room, self._lane
         self._sockets.add(websocket)
         return websocket
 

@@ -145,7 +145,13 @@ class Node:
         beside = [self._holders.watch(self.gateway.connections)] if self._holders else []
         settings = self.settings
         tls = server_context(settings.tls_cert, settings.tls_key) if settings.tls_cert and settings.tls_key else None
-        beside += [self.gateway.tend(), self.gateway.keep_alive(), self.reminders.run(), self._gauges.run()]
+        beside += [
+            self.gateway.admit(),
+            self.gateway.tend(),
+            self.gateway.keep_alive(),
+            self.reminders.run(),
+            self._gauges.run(),
+        ]
         async with running(self.hub.run(), self.roster.run(), *beside):
             keep_what_is_here()
             port = await self.gateway.open(settings.host, settings.port, shared=settings.worker > 0, tls=tls)

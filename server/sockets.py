@@ -17,6 +17,7 @@ from websockets.protocol import Event
 from server.connection import Connection
 from server.doors import Doors
 from server.slow_lane import SlowLane
+from server.waiting_room import WaitingRoom
 
 RECEIVE_BYTES: Final = 8 * 1024
 """Of one socket in the kernel, which doubles it: a window for small requests."""
@@ -47,11 +48,14 @@ class Socket(ServerConnection):
     """A socket that the doors count from the moment at which it is accepted."""
 
     doors: Doors
+    room: WaitingRoom
     address = ""
     connection: Connection | None = None
     has_spoken = True
     pinged_at_s = 0.0
     lane: SlowLane
+    is_gone = False
+    _is_waiting = True
     _is_turned_away = False
     _fragments = 0
     _is_in_lane = False
@@ -60,9 +64,19 @@ class Socket(ServerConnection):
     _is_bulk = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a socket, or cut it before anything is spent on it."""
-        peer = transport.get_extra_info("peername")
+        """Take a socket, or have it wait at the door."""
+        assert isinstance(transport, asyncio.Transport), "a socket is read and written"
         self._transport = transport
+        if self.room.lets_in(self):
+            self.enter()
+        else:
+            transport.pause_reading()
+
+    def enter(self) -> None:
+        """Let it in, or cut it before anything is spent on it."""
+        self._is_waiting = False
+        transport = self._transport
+        peer = transport.get_extra_info("peername")
         if not self.doors.knock(self, peer[0] if peer else None):
             self._is_turned_away = True
             self.abort()
@@ -71,6 +85,8 @@ class Socket(ServerConnection):
         super().connection_made(transport)
         self._unread = bytearray()
         self.recv_messages.resume = self._read_on
+        if not transport.is_reading():
+            transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         """Read what came, and note that the peer lives, whatever it says."""
@@ -160,12 +176,12 @@ class Socket(ServerConnection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
+        self.is_gone = True
         self.doors.settle(self)
-        if not self._is_turned_away:
+        if not self._is_turned_away and not self._is_waiting:
             super().connection_lost(exc)
             self.recv_messages.resume = _nothing  # else this socket would refer to itself, and be gone only one day
 
     def abort(self) -> None:
         """Cut it."""
-        assert isinstance(self._transport, asyncio.WriteTransport), "a socket is written to"
         self._transport.abort()

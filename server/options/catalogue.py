@@ -112,7 +112,7 @@ _OPTIONS: Final = (
     Option("connections_max", _count(), DOORS.connections_max, "connections of this node"),
     Option("connections_per_address", _count(), DOORS.connections_per_address, "of one address"),
     Option("connections_per_patron", _count(), DOORS.connections_per_patron, "of one patron"),
-    Option("node_opens_per_s", _count(), DOORS.node_opens_per_s, "new sockets in a second; the rest are cut at once"),
+    Option("node_opens_per_s", _count(), DOORS.node_opens_per_s, "new sockets in a second; the next wait their turn"),
     Option("address_opens_per_s", _count(), DOORS.address_opens_per_s, "connections of one address in a second"),
     Option("address_guests_per_s", _count(), DOORS.address_guests_per_s, "new guests of one address in a second"),
     Option("address_requests_per_s", _count(), DOORS.address_requests_per_s, "requests of one address in a second"),

@@ -15,6 +15,7 @@ from server.doors import Doors
 from server.settings import DoorLimits
 from server.slow_lane import SlowLane
 from server.sockets import Socket
+from server.waiting_room import WaitingRoom
 
 TIMES = 20
 
@@ -41,13 +42,13 @@ async def half_open(port: int) -> None:
 @pytest.mark.parametrize("visit", [orderly, broken_off, half_open])
 async def test_nothing_of_a_socket_waits_for_the_collector(visit: Callable[[int], Awaitable[None]]) -> None:
     """BL-112, BL-114."""
-    doors, lane, made = Doors(DoorLimits()), SlowLane(), 0
+    doors, room, lane, made = Doors(DoorLimits()), WaitingRoom(lambda: True), SlowLane(), 0
 
     def new_socket(*args: Any, **how: Any) -> Socket:
         nonlocal made
         made += 1
         websocket = Socket(*args, **how)
-        websocket.doors, websocket.lane = doors, lane
+        websocket.doors, websocket.room, websocket.lane = doors, room, lane
         return websocket
 
     async def echo(websocket: ServerConnection) -> None:

@@ -121,11 +121,9 @@ def test_a_mistake_is_one_line(capfd: pytest.CaptureFixture[str], flags: str, na
     assert err.count("\n") == 1
 
 
-def test_a_flood_of_sockets_is_cut_before_anything_is_made_for_it() -> None:
+def test_a_flood_of_sockets_is_let_in_at_a_pace() -> None:
     doors = Doors(DoorLimits(node_opens_per_s=30))
-    let_in = sum(doors.has_room() for _ in range(5_000))
-    assert 30 <= let_in < 60, "a second's worth, and what flowed in meanwhile"
-    assert doors.refused["FLOOD"] == 5_000 - let_in
+    assert 30 <= sum(doors.has_room() for _ in range(5_000)) < 60, "a second's worth, and what flowed in meanwhile"
 
 
 class Sock:

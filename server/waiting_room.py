@@ -1,17 +1,21 @@
-"""Where new sockets wait while the doors let no more of them in: a crowd that comes back after a node's death is let in
-one after another, and nobody has to come twice.
+"""Where new sockets wait until the node has time for them: a crowd that comes back after a node's death is let in one
+after another, and the seats that are there already notice little of it.
 
-A socket that waits is accepted and not read. The room is small enough that its last one is let in before a client gives
-up.
+A socket that waits is accepted and not read. How fast they are let in depends on how late the loop is: what one of them
+sets off (handshake, hello, join) costs milliseconds. Whoever has waited longer than a client does is cut.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import Final, Protocol
 
 PLACES: Final = 2_000
-LOOK_MS: Final = 5
+WAIT_S_MAX: Final = 4.0
+LOOK_MS: Final = 10
+LATE_MS: Final = 10
+"""Where the loop is later than that, one is let in at a look, and no more."""
 
 
 class Newcomer(Protocol):
@@ -33,7 +37,8 @@ class WaitingRoom:
 
     def __init__(self, may_enter: Callable[[], bool]) -> None:
         self._may_enter = may_enter
-        self._waiting: deque[Newcomer] = deque()
+        self._waiting: deque[tuple[Newcomer, float]] = deque()
+        self._is_late = False
 
     def __repr__(self) -> str:
         return f"<WaitingRoom waiting={len(self._waiting)}>"
@@ -44,23 +49,37 @@ class WaitingRoom:
         return len(self._waiting) >= PLACES
 
     def lets_in(self, newcomer: Newcomer) -> bool:
-        """Whether a new socket may enter now; where not, it is let in later."""
-        if not self._waiting and self._may_enter():
+        """Whether a new socket may enter now; where not, it is let in later, or cut."""
+        if not self._waiting and not self._is_late and self._may_enter():
             return True
-        self._waiting.append(newcomer)
+        self._waiting.append((newcomer, monotonic()))
         return False
 
     async def run(self) -> None:
         """Let in, until cancelled, who waits."""
+        looked_s = monotonic()
         while True:
             await asyncio.sleep(LOOK_MS / 1000)
-            while self._waiting and (self._waiting[0].is_gone or self._may_enter()):
-                newcomer = self._waiting.popleft()
-                if not newcomer.is_gone:
-                    newcomer.enter()
+            before_s, looked_s = looked_s, monotonic()
+            self._is_late = looked_s - before_s > (LOOK_MS + LATE_MS) / 1000
+            self._let_some_in(looked_s)
+
+    def _let_some_in(self, now_s: float) -> None:
+        while self._waiting:
+            newcomer, since_s = self._waiting[0]
+            if newcomer.is_gone or now_s - since_s > WAIT_S_MAX:
+                newcomer.abort()
+                self._waiting.popleft()
+                continue
+            if not self._may_enter():
+                return
+            self._waiting.popleft()
+            newcomer.enter()
+            if self._is_late:
+                return
 
     def clear(self) -> None:
         """Send everybody away."""
-        for newcomer in self._waiting:
+        for newcomer, _ in self._waiting:
             newcomer.abort()
         self._waiting.clear()

@@ -58,13 +58,15 @@ _LUA: Final = files("server.store") / "lua"
 class Script:
     """One Lua file with the prelude of its family in front; known to the store by its SHA-1.
 
-    `moves_money`: where the operator asks for it, its answer counts only once replicas have it.
+    `moves_money`: where the operator asks for it, its answer counts only once replicas have it. `goes_first`: where
+    many calls wait for their place, it is before them.
     """
 
-    def __init__(self, name: str, prelude: str | None, *, moves_money: bool = False) -> None:
+    def __init__(self, name: str, prelude: str | None, *, moves_money: bool = False, goes_first: bool = False) -> None:
         parts = [prelude, name] if prelude else [name]
         self.name = name
         self.moves_money = moves_money
+        self.goes_first = goes_first
         self.source = "\n".join((_LUA / f"{part}.lua").read_text() for part in parts)
         self.sha = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
@@ -136,12 +138,12 @@ class Driver:
     async def call(self, name: str, key: str, *rest: Word) -> Any:
         """Run one command on the server of its key. Raises `StoreAway` or `StoreRefused`."""
         async with self._translated(), timed(name):
-            return await self._send(key, (name, key, *rest), confirmed=False)
+            return await self._send(key, (name, key, *rest))
 
     async def call_unkeyed(self, key: str, *command: Word) -> Any:
         """Run a command without a key on the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
         async with self._translated():
-            return await self._send(key, command, confirmed=False)
+            return await self._send(key, command)
 
     async def info(self, key: str, section: str) -> dict[str, Any]:
         """Read a section of INFO from the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
@@ -159,11 +161,12 @@ class Driver:
         the store does.
         """
         operands = (len(keys), *keys, *args)
+        how = {"confirmed": script.moves_money, "goes_first": script.goes_first}
         async with self._translated(), timed(script.name):
             try:
-                answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), confirmed=script.moves_money)
+                answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), **how)
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
-                answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
+                answer = await self._send(keys[0], ("EVAL", script.source, *operands), **how)
         self._hear(keys[0], answer)
         return _checked(answer)
 
@@ -191,7 +194,7 @@ class Driver:
         async with self._translated():
             await self._look_if_stale()
             for client in self._shards.clients():
-                yield await self._send_to(client, "", command, is_asking=False, confirmed=False)
+                yield await self._sender_to(client).send(command)
 
     async def run_many(self, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[Word]]]) -> list[Outcome]:
         """Run a script that may be repeated for many keys, those of one server in one go; an outcome for each.
@@ -245,13 +248,17 @@ class Driver:
                 for key in page:
                     yield key.decode()
 
-    async def _send(self, key: str, command: Sequence[Word], *, confirmed: bool) -> Any:
+    async def _send(
+        self, key: str, command: Sequence[Word], *, confirmed: bool = False, goes_first: bool = False
+    ) -> Any:
         """Send a command to the server of its key, following redirections; each of them means that nothing was run."""
         asked: AskError | None = None
         for _ in range(REDIRECTS_MAX):
             client = await self.client_of(key) if asked is None else self._shards.client_at(asked.host, asked.port)
             try:
-                return await self._send_to(client, key, command, is_asking=asked is not None, confirmed=confirmed)
+                if asked is None and not (confirmed and self._confirm_replicas):
+                    return await self._sender_to(client).send(command, goes_first=goes_first)
+                return await self._send_alone(client, key, command, is_asking=asked is not None, confirmed=confirmed)
             except (MovedError, ReadOnlyError):
                 asked = None
                 self.look_again()
@@ -262,16 +269,17 @@ class Driver:
                 await asyncio.sleep(TRY_AGAIN_MS / 1000)
         raise StoreAway("the key's place is moving")
 
-    async def _send_to(
+    def _sender_to(self, client: Redis) -> Sender:
+        sender = self._senders.get(client)
+        if sender is None:
+            sender = self._senders[client] = Sender(client)
+        return sender
+
+    async def _send_alone(
         self, client: Redis, key: str, command: Sequence[Word], *, is_asking: bool, confirmed: bool
     ) -> Any:
-        """Send to one server; what must go over one connection together goes as one pipeline."""
+        """Send to one server what must go over one connection together, as one pipeline."""
         replicas = self._confirm_replicas if confirmed else 0
-        if not is_asking and not replicas:
-            sender = self._senders.get(client)
-            if sender is None:
-                sender = self._senders[client] = Sender(client)
-            return await sender.send(command)
         commands: list[Sequence[Word]] = [command]
         if replicas:  # WAIT counts only writes of its own connection, and a repeat that is answered as done writes none
             commands.append(("SET", confirmation_key(key), 1, "PX", CONFIRMATION_KEY_MS))

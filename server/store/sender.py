@@ -19,7 +19,7 @@ from redis.exceptions import ResponseError
 
 from server.store.errors import StoreAway
 
-PIPELINES_MAX: Final = 16
+PIPELINES_MAX: Final = 8
 TOGETHER_MAX: Final = 16
 """Commands in one pipeline: the answers of the first wait for those of the last."""
 WAIT_MS_MAX: Final = 3_000
@@ -38,19 +38,20 @@ class Sender:
 
     def __init__(self, client: Redis) -> None:
         self._client = weakref.ref(client)  # the driver keeps a sender for as long as there is its client
+        self._first: deque[_Waiting] = deque()
         self._waiting: deque[_Waiting] = deque()
         self._under_way: set[asyncio.Task[None]] = set()
         self._is_called = False
 
     def __repr__(self) -> str:
-        return f"<Sender waiting={len(self._waiting)} under_way={len(self._under_way)}>"
+        return f"<Sender waiting={len(self._first) + len(self._waiting)} under_way={len(self._under_way)}>"
 
-    async def send(self, command: Command) -> Any:
+    async def send(self, command: Command, *, goes_first: bool = False) -> Any:
         """Send a command and give its answer; the caller holds on to the client meanwhile. Raises the driver's errors,
-        and `StoreAway` where too many wait."""
+        and `StoreAway` where too many wait. What `goes_first` is before all that does not."""
         loop = asyncio.get_running_loop()
         waiting = _Waiting(command, loop.create_future(), monotonic())
-        self._waiting.append(waiting)
+        (self._first if goes_first else self._waiting).append(waiting)
         if not self._is_called:
             self._is_called = True
             loop.call_soon(self._begin)
@@ -61,14 +62,16 @@ class Sender:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
-        _fail(self._waiting, StoreAway("the way to the store was closed"))
-        self._waiting.clear()
+        for line in (self._first, self._waiting):
+            _fail(line, StoreAway("the way to the store was closed"))
+            line.clear()
 
     def _begin(self) -> None:
         """Let what waits set out, as far as there is room."""
         self._is_called = False
-        while self._waiting and len(self._under_way) < PIPELINES_MAX:
-            some = [self._waiting.popleft() for _ in range(min(TOGETHER_MAX, len(self._waiting)))]
+        while (self._first or self._waiting) and len(self._under_way) < PIPELINES_MAX:
+            count = min(TOGETHER_MAX, len(self._first) + len(self._waiting))
+            some = [(self._first or self._waiting).popleft() for _ in range(count)]
             late_s = monotonic() - WAIT_MS_MAX / 1000
             _fail([each for each in some if each.since_s < late_s], StoreAway("too many calls wait for this server"))
             some = [each for each in some if not each.answer.done()]  # nor what nobody waits for any more

@@ -279,6 +279,20 @@ async def test_whoever_waits_too_long_for_a_connection_is_told(
         await asyncio.gather(*(ask(driver, number) for number in range(50)))
 
 
+async def test_what_a_table_waits_for_goes_before_what_only_one_does(
+    raw: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "PIPELINES_MAX", 1)
+    monkeypatch.setattr(sender, "TOGETHER_MAX", 2)
+    line, answered = sender.Sender(raw), []
+
+    async def ask(number: int, goes_first: bool) -> None:
+        answered.append(await line.send(("ECHO", str(number)), goes_first=goes_first))
+
+    await asyncio.gather(*(ask(number, goes_first=number % 4 == 3) for number in range(12)))
+    assert answered == [str(number).encode() for number in (3, 7, 11, 0, 1, 2, 4, 5, 6, 8, 9, 10)]
+
+
 async def test_closing_leaves_no_connection(store_url: str, raw: Redis) -> None:
     before = len(await raw.client_list())
     for _ in range(5):

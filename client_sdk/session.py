@@ -284,9 +284,8 @@ class Session:
 
     def _deliver(self, frame: Frame) -> None:
         """Take one message off the wire. Nothing may wait here: the next one is behind it. Raises BadMessage."""
-        known = (
-            self._known if isinstance(frame, str) is self._codec.is_text else None
-        )  # text on a line of bytes is wrong
+        is_expected = isinstance(frame, str) is self._codec.is_text  # another client may speak the other codec
+        known = self._known if is_expected else None
         if known is not None and (event := known.get(frame)) is not None:
             self.roster.take(event)
             return

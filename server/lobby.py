@@ -28,16 +28,11 @@ class Lobby:
         self._tables = tables
         self._known: dict[str | None, tuple[float, LobbyPage]] = {}
 
-    def _fresh(self, after: str | None) -> LobbyPage | None:
-        """Give a page that was read a moment ago."""
-        read_at_s, page = self._known.get(after, (0.0, None))
-        return page if monotonic() - read_at_s < FRESH_MS / 1000 else None
-
     async def page(self, after: str | None) -> LobbyPage:
-        """Read a page, unless somebody has while this one waited. Raises `StoreError`."""
-        if (known := self._fresh(after)) is not None:
-            return known
-        began_s = monotonic()
+        """Read a page, unless somebody has a moment ago. Raises `StoreError`."""
+        began_s, known = monotonic(), self._known.get(after)
+        if known is not None and began_s - known[0] < FRESH_MS / 1000:
+            return known[1]
         ids = await self._tables.page(after, TABLES_PAGE_MAX + 1)
         rows = await asyncio.gather(*(self._tables.view(table, None, 0) for table in ids[:TABLES_PAGE_MAX]))
         page = LobbyPage([summary(row.view) for row in rows], len(ids) > TABLES_PAGE_MAX)

@@ -1,4 +1,4 @@
-"""One socket before anybody speaks on it: counted from the moment at which it is accepted, and read in small pieces.
+"""One socket before anybody speaks on it: it waits at the door, is counted once it is in, and is read in small pieces.
 
 What a flood sends must not hold up everybody else: reading a quarter of a megabyte of empty fragments in one go takes
 the library a third of a second. So whatever comes in more than a piece is read in the slow lane, and nothing else is
@@ -45,15 +45,15 @@ class TurnedAway(asyncio.Protocol):
 
 
 class Socket(ServerConnection):
-    """A socket that the doors count from the moment at which it is accepted."""
+    """A socket that waits for its turn, and that the doors count from then on."""
 
     doors: Doors
     room: WaitingRoom
+    lane: SlowLane
     address = ""
     connection: Connection | None = None
     has_spoken = True
     pinged_at_s = 0.0
-    lane: SlowLane
     is_gone = False
     _is_waiting = True
     _is_turned_away = False

@@ -40,8 +40,8 @@ from server.store.shards import open_shards
 
 CALL_TIMEOUT_MS: Final = 3_000
 CALLS_MAX: Final = 64
-"""Calls that go alone (`sender.py` has the others) on one server; the next ones wait for a place, at most
-PLACE_WAIT_MS."""
+"""Calls that go alone on one server: those in bulk and those that wait for replicas, which must hold up none of the
+others (`sender.py`). The next ones wait for a place, at most PLACE_WAIT_MS."""
 PLACE_WAIT_MS: Final = 3_000
 CONFIRMATION_KEY_MS: Final = 60_000
 CONFIRM_TIMEOUT_MS: Final = 1_000

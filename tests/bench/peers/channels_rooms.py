@@ -16,7 +16,7 @@ from tests.bench.peers.asgi import serve
 GROUP = "table"
 
 
-class Seat(AsyncWebsocketConsumer):  # type: ignore[misc]
+class Seat(AsyncWebsocketConsumer):  # type: ignore[misc]  # its package is in another environment
     """One connection."""
 
     async def connect(self) -> None:

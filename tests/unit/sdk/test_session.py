@@ -41,7 +41,7 @@ async def test_answers_and_events_of_one_read_are_taken_in_their_order() -> None
             seen.append((event, dict(table.mirror.bets)))
             put(event)
 
-        table._follower._put = look  # type: ignore[method-assign]
+        table._follower._put = look  # type: ignore[method-assign]  # to look in the moment of delivery
         betting = asyncio.create_task(table.place(Spot.BANKER, 100))
         await read(table, 2)
         await betting

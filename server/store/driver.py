@@ -91,6 +91,7 @@ class Driver:
         where the URL can't be read.
         """
         self._confirm_timeout_ms = confirm_timeout_ms
+        self._call_timeout_ms = call_timeout_ms
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
         self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
@@ -272,7 +273,7 @@ class Driver:
     def _sender_to(self, client: Redis) -> Sender:
         sender = self._senders.get(client)
         if sender is None:
-            sender = self._senders[client] = Sender(client)
+            sender = self._senders[client] = Sender(client, self._call_timeout_ms)
         return sender
 
     async def _send_alone(

@@ -1,47 +1,56 @@
-"""Commands on their way to one server: what is asked in one moment goes in one pipeline.
+"""Commands on their way to one server: they share one connection, and none waits for the answer to another.
 
-What a call costs here is mostly the driver's work around it, which a pipeline does once for all its commands. While as
-many pipelines are under way as may be, the next commands wait and go together: latency when quiet, throughput when
-busy. Each has its own answer. Nothing is sent twice, and whoever stops waiting leaves no reply to anybody else: the
-pipeline is read to its end by its own task.
+What a call costs here is mostly the work around it, so there is little: what is asked in one moment is written in one
+go, and answers are read in the order of the questions. So many may be under way; the next ones wait and go together:
+latency when quiet, throughput when busy. Nothing is sent twice, and whoever stops waiting leaves no reply to anybody
+else: its answer is read and dropped.
 """
 
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from hiredis import pack_command
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import ConnectionError as DriverConnectionError
+from redis.exceptions import ReadOnlyError, ResponseError
+from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.store.errors import StoreAway
 
-PIPELINES_MAX: Final = 8
-TOGETHER_MAX: Final = 16
-"""Commands in one pipeline: the answers of the first wait for those of the last."""
+UNDER_WAY_MAX: Final = 64
+"""Commands that the server was sent and has not answered: what goes first waits for so many at most."""
 WAIT_MS_MAX: Final = 3_000
 """So long a command waits for its place at most."""
+LOOKS: Final = 8
+"""So often, within the time that a server may be silent, it is looked whether it is."""
 Command: TypeAlias = Sequence[str | bytes | int]
 
 
-class _Waiting(NamedTuple):
-    command: Command
+class _Asked(NamedTuple):
+    name: str
+    packed: bytes
     answer: "asyncio.Future[Any]"
     since_s: float
 
 
 class Sender:
-    """The way of commands to one server."""
+    """The way of commands to one server: a line that the first command opens, and the next one again after it broke."""
 
-    def __init__(self, client: Redis) -> None:
+    def __init__(self, client: Redis, silence_ms_max: int) -> None:
+        """A line is given up where the server that owes an answer says nothing for so long."""
+        self._silence_s_max = silence_ms_max / 1000
         self._client = weakref.ref(client)  # the driver keeps a sender for as long as there is its client
-        self._first: deque[_Waiting] = deque()
-        self._waiting: deque[_Waiting] = deque()
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._is_called = False
+        self._first: deque[_Asked] = deque()
+        self._waiting: deque[_Asked] = deque()
+        self._under_way: deque[_Asked] = deque()
+        self._called = asyncio.Event()
+        self._heard_s = 0.0
+        """When the server answered last, or was asked again after nothing was under way."""
+        self._line: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
         return f"<Sender waiting={len(self._first) + len(self._waiting)} under_way={len(self._under_way)}>"
@@ -49,79 +58,130 @@ class Sender:
     async def send(self, command: Command, *, goes_first: bool = False) -> Any:
         """Send a command and give its answer; the caller holds on to the client meanwhile. Raises the driver's errors,
         and `StoreAway` where too many wait. What `goes_first` is before all that does not."""
-        loop = asyncio.get_running_loop()
-        waiting = _Waiting(command, loop.create_future(), monotonic())
-        (self._first if goes_first else self._waiting).append(waiting)
-        if not self._is_called:
-            self._is_called = True
-            loop.call_soon(self._begin)
-        return await waiting.answer
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        asked = _Asked(str(command[0]), _packed(command), answer, monotonic())
+        (self._first if goes_first else self._waiting).append(asked)
+        self._called.set()
+        if self._line is None:
+            self._open()
+        return await answer
 
     async def close(self) -> None:
         """End what is under way; whoever waits for it is told that the store is away."""
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
-        for line in (self._first, self._waiting):
-            _fail(line, StoreAway("the way to the store was closed"))
-            line.clear()
+        while self._line is not None:
+            self._line.cancel()
+            await asyncio.gather(self._line, return_exceptions=True)
 
-    def _begin(self) -> None:
-        """Let what waits set out, as far as there is room."""
-        self._is_called = False
-        while (self._first or self._waiting) and len(self._under_way) < PIPELINES_MAX:
-            count = min(TOGETHER_MAX, len(self._first) + len(self._waiting))
-            some = [(self._first or self._waiting).popleft() for _ in range(count)]
-            late_s = monotonic() - WAIT_MS_MAX / 1000
-            _fail([each for each in some if each.since_s < late_s], StoreAway("too many calls wait for this server"))
-            some = [each for each in some if not each.answer.done()]  # nor what nobody waits for any more
-            if some:
-                task = asyncio.create_task(self._carry(some), name="store pipeline")
-                self._under_way.add(task)
-                task.add_done_callback(self._arrived)
+    def _open(self) -> None:
+        self._line = asyncio.create_task(self._hold_line(), name="line to the store")
 
-    def _arrived(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
-        self._begin()
+    # --- one line -----------------------------------------------------------------------------------------------------
 
-    async def _carry(self, some: list[_Waiting]) -> None:
-        """Send some commands together and hand out their answers."""
+    async def _hold_line(self) -> None:
+        """Hold a line until it breaks: what was sent and not answered fails with it, the rest waits for the next."""
+        error: Exception = StoreAway("the way to the store was closed")
         try:
-            answers = await self._ask([each.command for each in some])
+            await self._carry()
+        except ExceptionGroup as group:  # whatever it is, whoever waits must hear of it
+            error = group.exceptions[0]
         except asyncio.CancelledError:
-            _fail(some, StoreAway("the way to the store was closed"))
+            self._fail_waiting(error)
             raise
-        except Exception as error:  # whatever it is, whoever waits must hear of it
-            _fail(some, error)
-        else:
-            for each, answer in zip(some, answers, strict=True):
-                if each.answer.done():
-                    continue
-                if isinstance(answer, Exception):
-                    each.answer.set_exception(answer)
-                else:
-                    each.answer.set_result(answer)
-
-    async def _ask(self, commands: list[Command]) -> list[Any]:
-        client = self._client()
-        if client is None:
-            raise StoreAway("this server is not known any more")
-        pool = client.connection_pool
-        connection = await pool.get_connection()  # type: ignore[no-untyped-call]
-        try:
-            await connection.send_packed_command(b"".join(map(_packed, commands)))
-            return [await _answer(client, connection, command) for command in commands]
         finally:
-            await pool.release(connection)
+            self._line = None
+            _fail(self._under_way, error)
+        if self._first or self._waiting:
+            self._open()
+
+    async def _carry(self) -> None:
+        """Open a connection, write what waits and read the answers, until something goes wrong; raised as a group."""
+        async with asyncio.TaskGroup() as group:
+            try:
+                if (client := self._client()) is None:
+                    raise StoreAway("this server is not known any more")
+                pool = client.connection_pool
+                group.create_task(self._watch(), name="line to the store: watch")
+                connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+            except Exception as error:
+                self._fail_waiting(error)
+                raise
+            read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
+            try:
+                group.create_task(self._read(client, connection), name="line to the store: answers")
+                await self._write(connection)
+            finally:
+                connection.socket_timeout = read_s_max
+                await connection.disconnect(nowait=True)
+                await pool.release(connection)
+
+    async def _write(self, connection: Any) -> None:
+        """Send what waits, as far as there is room."""
+        while True:
+            if some := self._next():
+                if not self._under_way:
+                    self._heard_s = monotonic()
+                self._under_way.extend(some)
+                await connection.send_packed_command(b"".join([asked.packed for asked in some]), check_health=False)
+            await self._called.wait()
+            self._called.clear()
+
+    def _next(self) -> list[_Asked]:
+        """Take what may be sent now, but not what nobody waits for any more."""
+        some: list[_Asked] = []
+        room = UNDER_WAY_MAX - len(self._under_way)
+        for line in (self._first, self._waiting):
+            while line and len(some) < room:
+                asked = line.popleft()
+                if not asked.answer.done():
+                    some.append(asked)
+        return some
+
+    async def _read(self, client: Redis, connection: Any) -> None:
+        """Hand out the answers; what the server refused is an answer too."""
+        while True:
+            answer = await _answer(connection)
+            if not self._under_way:
+                raise DriverConnectionError("the server has answered what it was not asked")
+            asked, self._heard_s = self._under_way.popleft(), monotonic()
+            if self._first or self._waiting:
+                self._called.set()
+            if not asked.answer.done():
+                _hand_out(answer, asked, client.response_callbacks.get(asked.name))
+            if isinstance(answer, ReadOnlyError):  # another server may be meant by this address now
+                raise answer
+
+    async def _watch(self) -> None:
+        """Give up what waits for its place for too long, and the line where the server is silent for too long."""
+        while True:
+            await asyncio.sleep(min(self._silence_s_max, WAIT_MS_MAX / 1000) / LOOKS)
+            now_s = monotonic()
+            for line in (self._first, self._waiting):
+                while line and line[0].since_s < now_s - WAIT_MS_MAX / 1000:
+                    _fail(deque([line.popleft()]), StoreAway("too many calls wait for this server"))
+            if self._under_way and self._heard_s < now_s - self._silence_s_max:
+                raise DriverTimeoutError(f"the server has been silent for {self._silence_s_max:g} s")
+
+    def _fail_waiting(self, error: Exception) -> None:
+        for line in (self._first, self._waiting):
+            _fail(line, error)
 
 
-async def _answer(client: Redis, connection: Any, command: Command) -> Any:
-    """Read the answer to one of the commands; what the server refused is an answer too. Whatever else goes wrong closes
-    the connection, so that no answer is left on it."""
+async def _answer(connection: Any) -> Any:
     try:
-        return await client.parse_response(connection, str(command[0]))
+        return await connection.read_response()
     except ResponseError as refused:
         return refused
+
+
+def _hand_out(answer: Any, asked: _Asked, read: Callable[[Any], Any] | None) -> None:
+    """Give an answer to whoever waits for it, as the library reads those of its command."""
+    if isinstance(answer, Exception):
+        asked.answer.set_exception(answer)
+        return
+    try:
+        asked.answer.set_result(answer if read is None else read(answer))
+    except Exception as error:
+        asked.answer.set_exception(error)
 
 
 def _packed(command: Command) -> bytes:
@@ -131,7 +191,8 @@ def _packed(command: Command) -> bytes:
     return packed
 
 
-def _fail(some: Sequence[_Waiting] | deque[_Waiting], error: Exception) -> None:
-    for each in some:
-        if not each.answer.done():
-            each.answer.set_exception(error)
+def _fail(some: deque[_Asked], error: Exception) -> None:
+    while some:
+        asked = some.popleft()
+        if not asked.answer.done():
+            asked.answer.set_exception(error)

@@ -24,7 +24,6 @@ class SingleCalls(Batcher):
 
 setattr(node, "Batcher", SingleCalls)  # noqa: B010 - a replaced import, which mypy would refuse
 setattr(sender, "WAIT_MS_MAX", 120_000)  # noqa: B010 - the same
-setattr(sender, "TOGETHER_MAX", 1)  # noqa: B010 - the same
 
 if __name__ == "__main__":
     sys.exit(main())

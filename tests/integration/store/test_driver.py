@@ -49,13 +49,13 @@ async def ask(driver: Driver, number: int) -> None:
             assert await driver.call("MGET", f"no:{number}", f"no:{number}", f"no:{number}") == [None] * 3
 
 
-@pytest.mark.parametrize("connections", [1, 2, 64])
+@pytest.mark.parametrize("under_way", [1, 2, 64])
 async def test_bl_092_a_cancelled_call_never_gives_its_reply_to_the_next(
-    store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch, connections: int
+    store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch, under_way: int
 ) -> None:
     """BL-092: many calls, many of them cancelled at any moment; whoever is answered is answered to the question."""
-    monkeypatch.setattr(sender, "PIPELINES_MAX", connections)
-    chance = random.Random(connections)
+    monkeypatch.setattr(sender, "UNDER_WAY_MAX", under_way)
+    chance = random.Random(under_way)
     async with Driver(store_url) as driver:
         await ask(driver, 0)
         cancelled = 0
@@ -72,7 +72,7 @@ async def test_bl_092_a_cancelled_call_never_gives_its_reply_to_the_next(
             assert [result for result in done if result and not isinstance(result, asyncio.CancelledError)] == []
             await ask(driver, start + 1)
         assert cancelled > 300
-        assert len(await raw.client_list()) <= connections + 3
+        assert len(await raw.client_list()) <= 4
 
 
 async def test_a_cancelled_script_runs_once_or_not_at_all(store_url: str, tables: Tables, ledger: Ledger) -> None:
@@ -234,14 +234,14 @@ async def test_no_store_at_all(tmp_path: Path) -> None:
                 await driver.call("PING", "x")
 
 
-# --- Few connections for many -----------------------------------------------------------------------------------------
+# --- Few places for many ----------------------------------------------------------------------------------------------
 
 
-async def test_bl_098_a_pool_of_two_serves_five_hundred_some_of_whom_give_up(
+async def test_bl_098_two_places_serve_five_hundred_some_of_whom_give_up(
     store_url: str, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """BL-098, BL-099: all are answered or told that the store is away, nothing counts twice, it works afterwards."""
-    monkeypatch.setattr(sender, "PIPELINES_MAX", 2)
+    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
     owner = await Owner.of_new_table(tables, ledger, rules_of(seats_max=500))
     await owner.open_betting()
     chance = random.Random(98)
@@ -264,10 +264,10 @@ async def test_bl_098_a_pool_of_two_serves_five_hundred_some_of_whom_give_up(
     await ledger.check(owner.table)
 
 
-async def test_whoever_waits_too_long_for_a_connection_is_told(
+async def test_whoever_waits_too_long_for_a_place_is_told(
     valkey: EmbeddedValkey, store_url: str, raw: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender, "PIPELINES_MAX", 1)
+    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 1)
     monkeypatch.setattr(sender, "WAIT_MS_MAX", 200)
     async with Driver(store_url, call_timeout_ms=800) as driver:
         await driver.call("PING", "warm")
@@ -277,20 +277,6 @@ async def test_whoever_waits_too_long_for_a_connection_is_told(
             assert {type(result) for result in done} == {StoreAway}
             assert time.monotonic() - started_s < 1.5
         await asyncio.gather(*(ask(driver, number) for number in range(50)))
-
-
-async def test_what_a_table_waits_for_goes_before_what_only_one_does(
-    raw: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "PIPELINES_MAX", 1)
-    monkeypatch.setattr(sender, "TOGETHER_MAX", 2)
-    line, answered = sender.Sender(raw), []
-
-    async def ask(number: int, goes_first: bool) -> None:
-        answered.append(await line.send(("ECHO", str(number)), goes_first=goes_first))
-
-    await asyncio.gather(*(ask(number, goes_first=number % 4 == 3) for number in range(12)))
-    assert answered == [str(number).encode() for number in (3, 7, 11, 0, 1, 2, 4, 5, 6, 8, 9, 10)]
 
 
 async def test_closing_leaves_no_connection(store_url: str, raw: Redis) -> None:

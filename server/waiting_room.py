@@ -16,6 +16,8 @@ WAIT_S_MAX: Final = 4.0
 LOOK_MS: Final = 10
 LATE_MS: Final = 10
 """Where the loop is later than that, one is let in at a look, and no more."""
+QUIET_S: Final = 1.0
+"""Where nobody came for so long, nobody looks until somebody does."""
 
 
 class Newcomer(Protocol):
@@ -39,6 +41,8 @@ class WaitingRoom:
         self._may_enter = may_enter
         self._waiting: deque[tuple[Newcomer, float]] = deque()
         self._is_late = False
+        self._somebody_came = asyncio.Event()
+        self._came_s = 0.0
 
     def __repr__(self) -> str:
         return f"<WaitingRoom waiting={len(self._waiting)}>"
@@ -50,6 +54,8 @@ class WaitingRoom:
 
     def lets_in(self, newcomer: Newcomer) -> bool:
         """Whether a new socket may enter now; where not, it is let in later, or cut."""
+        self._came_s = monotonic()
+        self._somebody_came.set()
         if not self._waiting and not self._is_late and self._may_enter():
             return True
         self._waiting.append((newcomer, monotonic()))
@@ -59,6 +65,11 @@ class WaitingRoom:
         """Let in, until cancelled, who waits."""
         looked_s = monotonic()
         while True:
+            if not self._waiting and looked_s - self._came_s > QUIET_S:
+                self._is_late = False
+                self._somebody_came.clear()
+                await self._somebody_came.wait()
+                looked_s = monotonic()
             await asyncio.sleep(LOOK_MS / 1000)
             before_s, looked_s = looked_s, monotonic()
             self._is_late = looked_s - before_s > (LOOK_MS + LATE_MS) / 1000

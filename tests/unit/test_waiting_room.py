@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from server import waiting_room
-from server.waiting_room import LATE_MS, LOOK_MS, WAIT_S_MAX, WaitingRoom
+from server.waiting_room import LATE_MS, LOOK_MS, QUIET_S, WAIT_S_MAX, WaitingRoom
 
 
 class Comer:
@@ -94,3 +94,23 @@ async def test_a_new_one_enters_at_once_where_nobody_waits(looks: Looks) -> None
     assert room.lets_in(Comer())
     await looks.take(room, LATE_MS + 1)
     assert not room.lets_in(Comer()), "the loop is late"
+
+
+async def test_nobody_looks_while_nobody_comes(looks: Looks) -> None:
+    room = WaitingRoom(lambda: True)
+    looking = asyncio.create_task(looks.take(room, *[0.0] * 1_000))
+    for _ in range(10):
+        await turn()
+    assert QUIET_S <= looks.now_s <= QUIET_S + 3 * LOOK_MS / 1000
+    assert room.lets_in(Comer())
+    for _ in range(10):
+        await turn()
+    assert looks.now_s >= 2 * QUIET_S, "somebody came"
+    looking.cancel()
+
+
+async def turn() -> None:
+    """One turn of the loop; `asyncio.sleep` is on another clock."""
+    future = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_result, None)
+    await future

@@ -143,9 +143,17 @@ class Audience:
         """Bring some followers level, and let the loop call again for the others."""
         line_end, some = self._line_end, self._to_reach[-FOLLOWERS_A_TURN:]
         del self._to_reach[-FOLLOWERS_A_TURN:]
+        at, lacking, frames = _NOTHING, None, b""
         for follower in reversed(some):
-            if follower.at < line_end:
-                self._bring_level(follower)
+            if follower.at >= line_end:
+                continue
+            if follower.at != at or follower.lacking is not lacking:
+                at, lacking = follower.at, follower.lacking
+                frames = self._frames_for(follower)
+            if follower.offer(frames):
+                follower.at = line_end
+            else:
+                self._is_behind(follower)
         if self._to_reach:
             asyncio.get_running_loop().call_soon(self._write_some)
             return
@@ -157,16 +165,22 @@ class Audience:
 
     def _bring_level(self, follower: _Follower) -> None:
         """Write all that it lacks at once; one whose outlet is full gets nothing."""
-        at, line_end = follower.at, self._line_end
-        if at >= line_end:
+        if follower.at >= self._line_end:
             return
-        frames = follower.lacking.get(at)
+        if follower.offer(self._frames_for(follower)):
+            follower.at = self._line_end
+        else:
+            self._is_behind(follower)
+
+    def _frames_for(self, follower: _Follower) -> bytes:
+        """Give the bytes of all that a follower lacks."""
+        frames = follower.lacking.get(follower.at)
         if frames is None:
             codec = follower.listener.outlet.codec
-            frames = b"".join(each.of(codec) for each in self._line[at - line_end :])
-            follower.lacking[at] = frames
-        if follower.offer(frames):
-            follower.at = line_end
-        else:
-            follower.at = _NOTHING
-            self._is_full(follower.listener)
+            frames = b"".join(each.of(codec) for each in self._line[follower.at - self._line_end :])
+            follower.lacking[follower.at] = frames
+        return frames
+
+    def _is_behind(self, follower: _Follower) -> None:
+        follower.at = _NOTHING
+        self._is_full(follower.listener)

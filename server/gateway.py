@@ -103,8 +103,7 @@ class Gateway:
             compression=None,
             max_size=REQUEST_BYTES_MAX,
             max_queue=REQUESTS_WAITING_MAX,
-            # Our own limit (`outlet.py`) comes first; at the library's a ping or a close frame would wait for ever.
-            write_limit=2 * limits.outbox_bytes_max,
+            write_limit=0,  # of the library; our own is `outlet.py`'s, which is told of every byte that is held back
             open_timeout=limits.handshake_ms / 1000,
             ping_interval=None,  # `keepalive.py` does that
             close_timeout=CLOSE_TIMEOUT_S,
@@ -205,7 +204,7 @@ class Gateway:
         connection = self._connections[connection_id] = Connection(
             websocket, codec, self._house, connection_id, websocket.address
         )
-        websocket.connection = connection
+        websocket.connection, websocket.outlet = connection, connection.outlet
         try:
             await connection.run()
         finally:

@@ -20,7 +20,6 @@ from client_sdk.protocol.codec import Codec
 DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
 CUT_DEAF_AFTER_MS: Final = 500
-_OPEN: Final = State.OPEN
 _write: Final = os.write
 _SHORT_HEAD: Final = struct.Struct("!BB").pack
 _HEAD: Final = struct.Struct("!BBH").pack
@@ -47,14 +46,28 @@ def framed_payload(codec: Codec, payload: bytes | str) -> bytes:
 class Outlet:
     """One socket's way out."""
 
+    __slots__ = ("_bytes_max", "_direct", "_fd", "_is_closing", "_protocol", "_transport", "codec")
+
     def __init__(self, websocket: ServerConnection, codec: Codec, bytes_max: int) -> None:
         self._protocol = websocket.protocol
         self._transport = websocket.transport
         self._bytes_max = bytes_max
         self._is_closing = False
-        self._waiting_bytes = self._transport.get_write_buffer_size
         self._fd = _plain_socket(self._transport)
         self.codec = codec
+        self.look()
+
+    def look(self) -> None:
+        """See anew whether bytes may go straight to the system, past the transport: that is half of a write's cost.
+
+        The socket calls this whenever the transport begins or ends to hold bytes back, and whenever the library has
+        written something, which may have been a close frame.
+        """
+        self._direct = self._fd if self.is_open and not self.waiting_bytes else -1
+
+    def shut(self) -> None:
+        """Write nothing more: the system gives the socket's number to another one."""
+        self._is_closing, self._direct = True, -1
 
     def send(self, message: msgspec.Struct | dict[str, Any]) -> None:
         """Write one message to this socket alone."""
@@ -62,40 +75,33 @@ class Outlet:
 
     def write(self, frame: bytes) -> None:
         """Write the bytes of whole frames; on a socket that is closing they are dropped."""
-        if self.is_open:
-            self._put(frame, self._waiting_bytes())
+        if self._direct >= 0:
+            self.offer(frame)
+        elif self.is_open:
+            self._transport.write(frame)
 
     def offer(self, frame: bytes) -> bool:
         """Do the same, unless the peer is behind by more than it may be: then False, and nothing is written."""
-        if self._is_closing or self._protocol.state is not _OPEN:  # never past it: the system gives numbers out again
+        if self._direct >= 0:
+            try:
+                taken = _write(self._direct, frame)
+            except OSError:  # full or broken: the transport meets the same, and knows what to do
+                taken = 0
+            if taken < len(frame):
+                self._transport.write(frame[taken:])
             return True
-        waiting = self._waiting_bytes()
-        if waiting > self._bytes_max:
+        if self.is_full:
             return False
-        self._put(frame, waiting)
-        return True
-
-    def _put(self, frame: bytes, waiting_bytes: int) -> None:
-        """Give bytes to the system, past the transport where nothing waits in it: that is half of a write's cost.
-
-        What the system does not take, and whatever goes wrong, is the transport's business.
-        """
-        if self._fd < 0 or waiting_bytes:
+        if self.is_open:
             self._transport.write(frame)
-            return
-        try:
-            taken = _write(self._fd, frame)
-        except OSError:  # full or broken: the transport meets the same, and knows what to do
-            taken = 0
-        if taken < len(frame):
-            self._transport.write(frame[taken:])
+        return True
 
     def close_soon(self, code: int, text: str, *, listens: bool = True) -> None:
         """Put a close frame behind all that the peer has not taken, and cut the line if it does not take it in time.
         Who is not listened to any more is cut a little later whatever it says: reading a flood costs as much as
         answering it."""
         self.write(WireFrame(Opcode.CLOSE, Close(code, text).serialize()).serialize(mask=False, extensions=[]))
-        self._is_closing = True  # nothing may follow a close frame
+        self.shut()  # nothing may follow a close frame
         if not listens:
             self._transport.pause_reading()
         cut_after_ms = CUT_AFTER_MS if listens else CUT_DEAF_AFTER_MS
@@ -114,17 +120,17 @@ class Outlet:
     @property
     def waiting_bytes(self) -> int:
         """How much the peer has not taken yet."""
-        return self._waiting_bytes()
+        return self._transport.get_write_buffer_size()
 
     @property
     def is_full(self) -> bool:
         """Whether the peer is behind by more than it may be; a socket that is closing is not."""
-        return self._protocol.state is _OPEN and self.waiting_bytes > self._bytes_max
+        return self._protocol.state is State.OPEN and self.waiting_bytes > self._bytes_max
 
     @property
     def is_open(self) -> bool:
         """Whether anything that is written may still arrive."""
-        return not self._is_closing and self._protocol.state is _OPEN
+        return not self._is_closing and self._protocol.state is State.OPEN
 
 
 def _plain_socket(transport: asyncio.Transport) -> int:

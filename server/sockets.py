@@ -16,6 +16,7 @@ from websockets.protocol import Event
 
 from server.connection import Connection
 from server.doors import Doors
+from server.outlet import Outlet
 from server.slow_lane import SlowLane
 from server.waiting_room import WaitingRoom
 
@@ -52,6 +53,7 @@ class Socket(ServerConnection):
     lane: SlowLane
     address = ""
     connection: Connection | None = None
+    outlet: Outlet | None = None
     has_spoken = True
     pinged_at_s = 0.0
     is_gone = False
@@ -174,9 +176,30 @@ class Socket(ServerConnection):
         if self.connection is not None:
             self.connection.end_silent()
 
+    def send_data(self) -> None:
+        """Write what the library has to say; behind a close frame of it nothing may follow."""
+        super().send_data()
+        self._look()
+
+    def pause_writing(self) -> None:
+        """Note that the transport holds bytes back. The library is not told: a close frame would wait for a peer that
+        does not read."""
+        self._look()
+
+    def resume_writing(self) -> None:
+        """Note that the system has taken all bytes."""
+        self._look()
+
+    def _look(self) -> None:
+        if self.outlet is not None:
+            self.outlet.look()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
         self.is_gone = True
+        if self.outlet is not None:
+            self.outlet.shut()
+            self.outlet = None
         self.doors.settle(self)
         if not self._is_turned_away and not self._is_waiting:
             super().connection_lost(exc)

@@ -31,7 +31,8 @@ class Role(StrEnum):
 
 class Identity(NamedTuple):
     """Somebody who has shown who it is. `token` is set only where it was just made; `token_id`, `issued_at_ms` and
-    `expires_at_ms` are those of a signed token."""
+    `expires_at_ms` are those of a signed token. `open_buy_ins` says to how many tables money is on its way,
+    `has_limits` whether the patron ever had any."""
 
     patron: str
     name: str
@@ -42,6 +43,8 @@ class Identity(NamedTuple):
     token_id: str = ""
     issued_at_ms: int = 0
     expires_at_ms: int | None = None
+    open_buy_ins: int = 0
+    has_limits: bool = False
 
     def __repr__(self) -> str:
         return f"Identity(patron={self.patron!r}, name={self.name!r}, bot={self.bot}, role={self.role})"
@@ -101,7 +104,14 @@ class Guests:
         wallet = await self._wallets.read(patron) if prefix == _PREFIX and patron else None
         if wallet is None or not hmac.compare_digest(wallet.token_sha256, _digest(token)):
             raise IdentityRefused(ErrorCode.TOKEN_REFUSED)
-        return Identity(patron, wallet.name, wallet.bot, wallet.balance, None)
+        return Identity(
+            patron,
+            wallet.name,
+            wallet.bot,
+            wallet.balance,
+            open_buy_ins=wallet.open_count,
+            has_limits=wallet.limits_version > 0,
+        )
 
     async def _welcome(self, name: str, bot: bool) -> Identity:
         patron = f"g{secrets.token_hex(8)}"

@@ -10,8 +10,8 @@ import logging
 from typing import Final, NamedTuple
 
 from server.store.errors import Refused
-from server.store.tables import Seated, Tables
-from server.store.wallets import BuyIn, Wallets
+from server.store.tables import Tables
+from server.store.wallets import BuyIn, Purse, Wallets
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,15 @@ class Sitter(NamedTuple):
     connection: str
 
 
+class SatDown(NamedTuple):
+    """A seat, as `Tables.sit` gives it, and the wallet behind it once the chips were taken from there."""
+
+    stack: int
+    connection_before: str
+    is_seated: bool
+    purse: Purse
+
+
 class Cashier:
     """Seats patrons with their chips, and sends the chips home when they leave."""
 
@@ -46,10 +55,10 @@ class Cashier:
 
     async def sit_down(
         self, table: str, sitter: Sitter, request_id: str, buy_in: int, *, take_back: bool = False
-    ) -> Seated:
+    ) -> SatDown:
         """Take a seat with `buy_in` minor units from the wallet (0: only the seat; with `take_back` only one's own).
 
-        Raises `Refused`: UNKNOWN_TABLE, NOT_SEATED, REQUEST_REUSED, INSUFFICIENT_WALLET, BUSY, TABLE_CLOSED,
+        Raises `Refused`: UNKNOWN_TABLE, NOT_SEATED, REQUEST_REUSED, EXCLUDED, INSUFFICIENT_WALLET, BUSY, TABLE_CLOSED,
         TABLE_FULL; the money is in the wallet then.
         """
         if buy_in == 0:
@@ -57,7 +66,7 @@ class Cashier:
         await self._tables.expect_buy_in(table, sitter.patron)
         given = await self._give(table, sitter, request_id, buy_in)
         if given.answer == "ok":  # this very request was carried out before
-            return await self._tables.sit(table, *sitter)
+            return await self._sit_without_chips(table, sitter, take_back=False)
         if given.answer:
             raise Refused(given.answer)
         return await self._carry_in(table, sitter, given.n, given.amount)
@@ -73,23 +82,23 @@ class Cashier:
                 await self._carry_in(table, sitter, refused.number(0), refused.number(1))
         raise Refused("BUSY")
 
-    async def _sit_without_chips(self, table: str, sitter: Sitter, take_back: bool) -> Seated:
+    async def _sit_without_chips(self, table: str, sitter: Sitter, take_back: bool) -> SatDown:
         """Take a seat; chips that were on their way when a node died arrive with it."""
         wallet = await self._wallets.read(sitter.patron, table)
         if wallet is None:  # a store that came back empty: nobody sits there whom it does not know
             raise Refused("UNKNOWN_PATRON")
         if wallet.open_n:
             return await self._carry_in(table, sitter, wallet.open_n, wallet.open_amount)
-        return await self._tables.sit(table, *sitter, take_back=take_back)
+        seated = await self._tables.sit(table, *sitter, take_back=take_back)
+        return SatDown(*seated, Purse(wallet.balance, wallet.limits_version))
 
-    async def _carry_in(self, table: str, sitter: Sitter, n: int, amount: int) -> Seated:
+    async def _carry_in(self, table: str, sitter: Sitter, n: int, amount: int) -> SatDown:
         try:
             seated = await self._tables.sit(table, *sitter, n, amount)
         except Refused as refused:
             await self._wallets.close_buy_in(sitter.patron, table, n, refused.code)
             raise
-        await self._wallets.close_buy_in(sitter.patron, table, n, "ok")
-        return seated
+        return SatDown(*seated, await self._wallets.close_buy_in(sitter.patron, table, n, "ok"))
 
     async def carry_in(self, table: str, patron: str) -> None:
         """Drive a buy-in on that stopped half-way, if there is one: the chips come to the patron's seat, or to one that

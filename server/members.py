@@ -63,16 +63,18 @@ class TokenHolders:
         for revoked in await self._revocations.of(claims.token_id, claims.patron):
             if revoked.covers(claims.token_id, claims.patron, claims.issued_at_ms, leeway_ms):
                 raise IdentityRefused(ErrorCode.TOKEN_REVOKED)
-        balance = (await self._wallet(claims)).balance if claims.role is Role.PATRON else 0
+        wallet = await self._wallet(claims) if claims.role is Role.PATRON else None
         return Identity(
             patron=claims.patron,
             name=claims.name,
             bot=claims.bot,
-            wallet=balance,
+            wallet=wallet.balance if wallet is not None else 0,
             role=claims.role,
             token_id=claims.token_id,
             issued_at_ms=claims.issued_at_ms,
             expires_at_ms=claims.expires_at_ms,
+            open_buy_ins=wallet.open_count if wallet is not None else 0,
+            has_limits=wallet is not None and wallet.limits_version > 0,
         )
 
     async def _wallet(self, claims: Claims) -> Wallet:

@@ -53,11 +53,6 @@ class PatronLimits:
         await self._impose_everywhere(patron, limits)
         return await self._book.read(patron)
 
-    async def is_excluded(self, patron: str) -> bool:
-        """Whether no bet of this patron is taken now."""
-        limits = await self._book.read(patron)
-        return limits.now_ms < limits.excluded_until_ms
-
     async def impose(self, patron: str, table: str) -> Limits:
         """Have a table look after what holds now, if there is anything; before the patron can bet there."""
         limits = await self._book.read(patron)

@@ -20,14 +20,24 @@ Operation = Literal["credited", "debited"]
 
 
 class Wallet(NamedTuple):
-    """A wallet as read; `token_sha256` is hex, `open_n` the buy-in under way at the table asked about (0 none)."""
+    """A wallet as read; `token_sha256` is hex, `open_n` the buy-in under way at the table asked about (0 none),
+    `open_count` how many there are at all tables where none was asked about."""
 
     balance: int
     name: str
     bot: bool
     token_sha256: str
+    limits_version: int
     open_n: int
     open_amount: int
+    open_count: int
+
+
+class Purse(NamedTuple):
+    """What a wallet holds, and how often its patron's limits were changed (0: there never were any)."""
+
+    balance: int
+    limits_version: int
 
 
 class BuyIn(NamedTuple):
@@ -62,15 +72,15 @@ class Wallets:
     async def read(self, patron: str, table: str = "") -> Wallet | None:
         """Read a wallet; None where there is none."""
         try:
-            _, balance, name, bot, token, n, amount = await self._run("read_wallet", patron, table)
+            _, balance, name, bot, token, *rest = await self._run("read_wallet", patron, table)
         except Refused:
             return None
-        return Wallet(balance, name.decode(), bot == b"1", token.decode(), n, amount)
+        return Wallet(balance, name.decode(), bot == b"1", token.decode(), *rest)
 
     async def give_buy_in(self, patron: str, table: str, request_id: str, amount: int) -> BuyIn:
         """Start a buy-in.
 
-        Raises `Refused` UNKNOWN_PATRON, REQUEST_REUSED, OPEN (details: n, amount), INSUFFICIENT_WALLET.
+        Raises `Refused` UNKNOWN_PATRON, REQUEST_REUSED, OPEN (details: n, amount), EXCLUDED, INSUFFICIENT_WALLET.
         """
         _, n, given, answer = await self._run("give_buy_in", patron, table, request_id, amount)
         return BuyIn(n, given, answer.decode())
@@ -79,9 +89,10 @@ class Wallets:
         """List the tables to which a buy-in is under way. Raises `Refused` UNKNOWN_PATRON."""
         return [table.decode() for table in (await self._run("open_buy_ins", patron))[1:]]
 
-    async def close_buy_in(self, patron: str, table: str, n: int, answer: str) -> int:
-        """Close a buy-in by the table's answer; returns the balance."""
-        return int((await self._run("close_buy_in", patron, table, n, answer))[1])
+    async def close_buy_in(self, patron: str, table: str, n: int, answer: str) -> Purse:
+        """Close a buy-in by the table's answer."""
+        _, balance, limits_version = await self._run("close_buy_in", patron, table, n, answer)
+        return Purse(balance, limits_version)
 
     async def take_cash_out(self, patron: str, table: str, n: int, amount: int) -> int:
         """Take a cash-out, once; returns the balance."""

@@ -32,6 +32,11 @@ local function append(packed)
   redis.call('XADD', LEDGER, 'MAXLEN', '~', LEDGER_MAX, int(redis.call('HINCRBY', WALLET, 'ledger', 1)) .. '-0', 'entry', packed)
 end
 
+-- Counts the changes of the patron's limits; 0: there never were any.
+local function limits_version()
+  return tonumber(redis.call('HGET', LIMITS, 'version') or '0')
+end
+
 -- Enters a movement of the wallet's own money into the patron's ledger; called once for each, after the balance has moved.
 -- kind       put_in | credited | debited | buy_in_given | buy_in_closed | buy_in_refused | cash_out_taken
 -- amount     by which the balance grew (negative: shrank); table and n of a transfer ('' and 0 none); request ('' none)

@@ -1,6 +1,6 @@
 -- Closes a buy-in by the table's answer: where the table refused, the money goes back into the wallet, once.
 -- args     table, n, answer (ok | the table's refusal)
--- returns  {'ok', balance}
+-- returns  {'ok', balance, limits_version}
 -- refusals UNKNOWN_PATRON
 if not exists then
   return { 'UNKNOWN_PATRON' }
@@ -17,4 +17,4 @@ if field('out:' .. at) == ARGV[2] and field('out_answer:' .. at) == '' then
     enter('buy_in_closed', 0, at, ARGV[2], field('out_request:' .. at))
   end
 end
-return { 'ok', number_field('balance') }
+return { 'ok', number_field('balance'), limits_version() }

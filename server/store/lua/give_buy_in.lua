@@ -3,7 +3,7 @@
 -- args     table, request_id, amount (minor units)
 -- returns  {'ok', n, amount, answer}; answer '' = open: ask the table, then close it; else it was decided: do nothing more
 -- refusals UNKNOWN_PATRON | REQUEST_REUSED (for another amount) | OPEN n amount (another one is under way: drive it on
---          first) | INSUFFICIENT_WALLET
+--          first) | EXCLUDED (see limits.lua) | INSUFFICIENT_WALLET
 if not exists then
   return { 'UNKNOWN_PATRON' }
 end
@@ -28,6 +28,13 @@ for _, request in ipairs(earlier) do
 end
 if n > 0 and answer == '' then
   return { 'OPEN', n, number_field('out_amount:' .. at) }
+end
+local limits = redis.call('HGET', LIMITS, 'kept')
+if limits then
+  local kept, time = cmsgpack.unpack(limits), redis.call('TIME')
+  if time[1] * 1000 + time[2] / 1000 < math.max(kept.own_excluded_until_ms, kept.house_excluded_until_ms) then
+    return { 'EXCLUDED' }
+  end
 end
 if number_field('balance') < amount then
   return { 'INSUFFICIENT_WALLET' }

@@ -24,7 +24,7 @@ if not exists then
 end
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-local version = tonumber(redis.call('HGET', LIMITS, 'version') or '0')
+local version = limits_version()
 local packed = redis.call('HGET', LIMITS, 'kept')
 local kept = packed and cmsgpack.unpack(packed) or { own = {}, house = {}, reminder_ms = 0, own_excluded_until_ms = 0,
   house_excluded_until_ms = 0, day = 0, grants = {}, session_at_ms = 0, session_until_ms = 0 }

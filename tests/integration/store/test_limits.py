@@ -221,7 +221,10 @@ async def test_an_exclusion_holds_everywhere_and_is_never_shortened(player: Play
     assert await player.bet(0) + await player.bet(1) == ["EXCLUDED"] * 2
     assert await player.act(0, "double") == "EXCLUDED"
     assert await player.act(0, "undo") == "ok", "bets may be taken back"
-    assert await player.limits.is_excluded(player.patron)
+    assert await refusal_of(player.wallets.give_buy_in(player.patron, player.owners[0].table, "more", 1)) == "EXCLUDED"
+    wallet = await player.wallets.read(player.patron)
+    assert wallet is not None
+    assert wallet.limits_version == limits.version + 2
 
 
 async def test_a_session_ends_and_a_break_follows(driver: Driver, ledger: Ledger) -> None:

@@ -46,7 +46,7 @@ async def test_a_wallet_is_opened_once(wallets: Wallets, ledger: Ledger) -> None
     before = await ledger.contents()
     assert await refusal_of(wallets.create("p", "Other", False, "def", 5)) == "WALLET_EXISTS"
     assert await ledger.contents() == before
-    assert await wallets.read("p") == Wallet(1_000, "Pia", True, "abc", 0, 0)
+    assert await wallets.read("p") == Wallet(1_000, "Pia", True, "abc", 0, 0, 0, 0)
     await ledger.check_all([], ["p"])
 
 
@@ -66,8 +66,9 @@ async def test_give_buy_in_and_its_refusals_in_their_order(wallets: Wallets, led
     assert await refusal_of(wallets.give_buy_in("p", "t", "r1", 1_001)) == "INSUFFICIENT_WALLET"
     assert await ledger.contents() == before
     assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "")
-    assert await wallets.read("p", "t") == Wallet(700, "Pia", False, "abc", 1, 300)
-    assert await wallets.read("p", "u") == Wallet(700, "Pia", False, "abc", 0, 0)
+    assert await wallets.read("p", "t") == Wallet(700, "Pia", False, "abc", 0, 1, 300, 0)
+    assert await wallets.read("p", "u") == Wallet(700, "Pia", False, "abc", 0, 0, 0, 0)
+    assert await wallets.read("p") == Wallet(700, "Pia", False, "abc", 0, 0, 0, open_count=1)
     before = await ledger.contents()
     assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "")
     assert await refusal_of(wallets.give_buy_in("p", "t", "r1", 301)) == "REQUEST_REUSED"
@@ -83,18 +84,18 @@ async def test_close_buy_in_by_the_tables_answer_once(wallets: Wallets, ledger: 
     await wallets.create("p", "Pia", False, "abc", 1_000)
     await wallets.give_buy_in("p", "t", "r1", 300)
     before = await ledger.contents()
-    assert await wallets.close_buy_in("p", "t", 2, "TABLE_FULL") == 700
-    assert await wallets.close_buy_in("p", "u", 1, "TABLE_FULL") == 700
+    assert (await wallets.close_buy_in("p", "t", 2, "TABLE_FULL")).balance == 700
+    assert (await wallets.close_buy_in("p", "u", 1, "TABLE_FULL")).balance == 700
     assert await ledger.contents() == before
-    assert await wallets.close_buy_in("p", "t", 1, "TABLE_FULL") == 1_000
+    assert (await wallets.close_buy_in("p", "t", 1, "TABLE_FULL")).balance == 1_000
     before = await ledger.contents()
     for answer in ("TABLE_FULL", "ok"):
-        assert await wallets.close_buy_in("p", "t", 1, answer) == 1_000
+        assert (await wallets.close_buy_in("p", "t", 1, answer)).balance == 1_000
     assert await wallets.give_buy_in("p", "t", "r1", 300) == BuyIn(1, 300, "TABLE_FULL")
     assert await ledger.contents() == before
     assert await wallets.give_buy_in("p", "t", "r2", 300) == BuyIn(2, 300, "")
-    assert await wallets.close_buy_in("p", "t", 2, "ok") == 700
-    assert await wallets.close_buy_in("p", "t", 2, "TABLE_FULL") == 700
+    assert (await wallets.close_buy_in("p", "t", 2, "ok")).balance == 700
+    assert (await wallets.close_buy_in("p", "t", 2, "TABLE_FULL")).balance == 700
     assert await wallets.give_buy_in("p", "t", "r2", 300) == BuyIn(2, 300, "ok")
     assert await balance_of(wallets, "p") == 700
 
@@ -389,7 +390,7 @@ async def test_a_transfer_that_an_unknown_table_refused_stays_refused(
     await wallets.create("p", "Pia", False, "abc", 1_000)
     await wallets.give_buy_in("p", table, "r1", 300)
     assert await refusal_of(tables.sit(table, "p", "P", False, NODE, "c", 1, 300)) == "UNKNOWN_TABLE"
-    assert await wallets.close_buy_in("p", table, 1, "UNKNOWN_TABLE") == 1_000
+    assert (await wallets.close_buy_in("p", table, 1, "UNKNOWN_TABLE")).balance == 1_000
     await tables.create(table, rules_of(), "inc", "run")
     assert await refusal_of(tables.sit(table, "p", "P", False, NODE, "c", 1, 300)) == "UNKNOWN_TABLE"
     await ledger.check_all([table], ["p"])

@@ -14,22 +14,28 @@ NOTICE_MS: Final = 60_000
 class Expiry:
     """The timers of one connection's token."""
 
-    def __init__(self, tell: Callable[[int], None], end: Callable[[], None]) -> None:
-        """`tell` is called with the instant of the end, `end` when it has come."""
-        self._tell = tell
-        self._end = end
+    def __init__(self) -> None:
         self._timers: list[asyncio.TimerHandle] = []
 
-    def set(self, expires_at_ms: int | None, now_ms: int, leeway_ms: int) -> None:
-        """Keep the appointments of this token instead of an earlier one's; None: it has no end."""
+    def set(
+        self,
+        expires_at_ms: int | None,
+        now_ms: int,
+        leeway_ms: int,
+        *,
+        tell: Callable[[int], None],
+        end: Callable[[], None],
+    ) -> None:
+        """Keep the appointments of this token instead of an earlier one's; None: it has no end. `tell` is called with
+        the instant of the end, `end` when it has come."""
         self.cancel()
         if expires_at_ms is None:
             return
         loop, left_ms = asyncio.get_running_loop(), max(0, expires_at_ms - now_ms)
         told_in_ms = max(left_ms - NOTICE_MS, left_ms // 2)
         self._timers = [
-            loop.call_later(told_in_ms / 1000, self._tell, expires_at_ms),
-            loop.call_later((left_ms + leeway_ms) / 1000, self._end),
+            loop.call_later(told_in_ms / 1000, tell, expires_at_ms),
+            loop.call_later((left_ms + leeway_ms) / 1000, end),
         ]
 
     def cancel(self) -> None:

@@ -6,6 +6,7 @@ taken from that socket meanwhile.
 """
 
 import asyncio
+import logging
 from time import monotonic, thread_time
 from typing import Final
 
@@ -19,6 +20,8 @@ from server.doors import Doors
 from server.outlet import Outlet
 from server.slow_lane import SlowLane
 from server.waiting_room import WaitingRoom
+
+log = logging.getLogger("websockets.server")
 
 RECEIVE_BYTES: Final = 8 * 1024
 """Of one socket in the kernel, which doubles it: a window for small requests."""
@@ -203,7 +206,16 @@ class Socket(ServerConnection):
         self.doors.settle(self)
         if not self._is_turned_away and not self._is_waiting:
             super().connection_lost(exc)
-            self.recv_messages.resume = _nothing  # else this socket would refer to itself, and be gone only one day
+            self._forget_itself()
+
+    def _forget_itself(self) -> None:
+        """Undo what makes the library's objects and this one refer to each other in a circle: they are gone at once
+        then, and the collector has nothing to look for."""
+        self.recv_messages.resume = _nothing
+        self.logger = self.protocol.logger = log  # the library's knows its socket
+        vars(self.protocol).pop("select_subprotocol", None)
+        if self.protocol.parser_exc is not None:
+            self.protocol.parser_exc.__traceback__ = None
 
     def abort(self) -> None:
         """Cut it."""

@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
 
 from server.doors import Doors
 from server.settings import DoorLimits
@@ -18,16 +19,17 @@ from server.sockets import Socket
 from server.waiting_room import WaitingRoom
 
 TIMES = 20
+PLAIN: dict[str, Any] = {"compression": None, "ping_interval": None, "proxy": None}
 
 
 async def orderly(port: int) -> None:
-    async with connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None, proxy=None) as websocket:
+    async with connect(f"ws://127.0.0.1:{port}", subprotocols=[Subprotocol("punto")], **PLAIN) as websocket:
         await websocket.send("x" * 10_000)  # more than a piece
         await websocket.recv()
 
 
 async def broken_off(port: int) -> None:
-    websocket = await connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None, proxy=None)
+    websocket = await connect(f"ws://127.0.0.1:{port}", subprotocols=[Subprotocol("punto")], **PLAIN)
     websocket.transport.abort()
     await websocket.wait_closed()
 
@@ -58,7 +60,13 @@ async def test_nothing_of_a_socket_waits_for_the_collector(visit: Callable[[int]
 
     gc.disable()
     try:
-        how: dict[str, Any] = {"create_connection": new_socket, "compression": None, "ping_interval": None}
+        how: dict[str, Any] = {
+            "create_connection": new_socket,
+            "compression": None,
+            "ping_interval": None,
+            "subprotocols": ["punto"],
+            "select_subprotocol": lambda _, offered: offered[0] if offered else None,
+        }
         async with serve(echo, "127.0.0.1", 0, **how) as server, asyncio.timeout(20):
             for _ in range(TIMES):
                 await visit(server.sockets[0].getsockname()[1])

@@ -12,7 +12,7 @@ class Settings:
 
     connect_ms: int = 10_000
     """Until the first welcome, all attempts together; then `Unreachable`."""
-    dial_ms: int = 5_000
+    dial_ms: int = 8_000
     """One attempt: the connection with its handshake, and again the welcome; then the next attempt."""
     call_ms: int = 10_000
     """One request, resent or not; then `TimedOut`, or `Disconnected` where it could never be sent."""

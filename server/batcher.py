@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from server.store.errors import Refused, StoreAway, StoreError
+from server.store.sender import go_first
 from server.store.tables import ActAnswer, ActLine, Need, Tables
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Batcher:
             self._task = asyncio.create_task(self._work(), name=f"acts {self._table}")
 
     async def _work(self) -> None:
+        go_first()
         while self._waiting:
             batch, self._waiting = self._waiting[:ACTS_A_CALL_MAX], self._waiting[ACTS_A_CALL_MAX:]
             try:

@@ -114,7 +114,7 @@ class Connection:
         self._codec = codec
         self._house = house
         self.identity: Identity | None = None
-        self._expiry = Expiry(self._tell_expiring, self._end_expired)
+        self._expiry = Expiry()
         self._followed: set[str] = set()
         self._asked_for_seat: set[str] = set()
         self._desk = Desk(self.outlet)
@@ -316,8 +316,8 @@ class Connection:
             self._house.doors.count(ErrorCode.TOO_FAST)
             return error_reply(request.request_id, ErrorCode.TOO_FAST)
         identity = await self._house.admission.admit(request.name, request.token, request.bot)
-        wallet, has_wallet_of_before = identity.wallet, identity.role is Role.PATRON and request.token is not None
-        if has_wallet_of_before and await self._house.cashier.carry_all_in_of(identity.patron):
+        wallet = identity.wallet
+        if identity.open_buy_ins and await self._house.cashier.carry_all_in_of(identity.patron):
             wallet = await self._house.cashier.balance(identity.patron)
         if not self._house.doors.admit_patron(identity.patron):
             self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
@@ -326,7 +326,7 @@ class Connection:
         # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
         self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
         self._keep_until(identity.expires_at_ms)
-        if has_wallet_of_before:
+        if identity.has_limits:
             await self._remember_limits()
         log.debug("hello", extra={"patron": identity.patron, "connection": self.id, "client": repr(request.client)})
         return Welcome(
@@ -354,7 +354,13 @@ class Connection:
         return Refreshed(request_id=request.request_id, expires_at_ms=fresh.expires_at_ms)
 
     def _keep_until(self, expires_at_ms: int | None) -> None:
-        self._expiry.set(expires_at_ms, self._house.clock.now_ms(), self._house.token_leeway_ms)
+        self._expiry.set(
+            expires_at_ms,
+            self._house.clock.now_ms(),
+            self._house.token_leeway_ms,
+            tell=self._tell_expiring,
+            end=self._end_expired,
+        )
 
     def _tell_expiring(self, expires_at_ms: int) -> None:
         self.outlet.send(TokenExpiring(expires_at_ms=expires_at_ms))
@@ -379,8 +385,6 @@ class Connection:
             return error_reply(request.request_id, ErrorCode.TOO_MANY_TABLES)
         if not self._house.hub.knows(request.table):
             await self._house.tables.view(request.table, None, 0)  # refuses an unknown table before money moves
-        if request.buy_in and await self._house.limits.is_excluded(self.patron):
-            return error_reply(request.request_id, ErrorCode.EXCLUDED)
         who = self.identity
         sitter = Sitter(who.patron, who.name, who.bot, self._house.node_id, self.id)
         self._asked_for_seat.add(request.table)
@@ -391,9 +395,9 @@ class Connection:
         if not seated.is_seated:
             return error_reply(request.request_id, ErrorCode.TABLE_FULL)
         self._followed.add(request.table)
-        await self._house.limits.impose(self.patron, request.table)  # after the chips, before any bet with them
-        wallet = await self._house.cashier.balance(self.patron)
-        await self._follow(request, is_seated=True, wallet=wallet)
+        if seated.purse.limits_version:
+            await self._house.limits.impose(self.patron, request.table)  # after the chips, before any bet with them
+        await self._follow(request, is_seated=True, wallet=seated.purse.balance)
         return None
 
     async def _follow(self, request: Watch | Join, *, is_seated: bool, wallet: int | None) -> None:

@@ -35,6 +35,7 @@ from server.store.ledgers import Ledgers
 from server.store.nodes import Nodes
 from server.store.operating import Operating, Wishes
 from server.store.records import pack
+from server.store.sender import go_first
 from server.store.tables import Claimed, Lease, Pulse, Tables
 from server.sweeping import sweep_for_ever
 from server.table import machine
@@ -140,6 +141,7 @@ class Dealer:
 
     async def run(self) -> None:
         """Own the table, again and again, until it is to be handed over or the task is cancelled."""
+        go_first()
         try:
             while not self._may_leave():
                 try:

@@ -70,14 +70,17 @@ async def check_address(host: str, port: int) -> None:
 class Gateway:
     """All sockets of this node."""
 
-    def __init__(self, house: House, is_ready: Callable[[], bool]) -> None:
+    def __init__(self, house: House, is_ready: Callable[[], bool], is_busy: Callable[[], bool]) -> None:
+        """While it `is_busy`, nobody new is let in: whoever comes would only wait inside."""
         self._house = house
         self._is_ready = is_ready
         self._page = Page()
         self._connections: dict[str, Connection] = {}
         self._count = 0
+        self.sockets_made = 0
+        """All that ever came in, with or without a handshake."""
         self._server: Server | None = None
-        self._waiting_room = WaitingRoom(house.doors.has_room)
+        self._waiting_room = WaitingRoom(lambda: not is_busy() and house.doors.has_room())
         self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
         self._full_since_s: dict[str, float] = {}
         self._lane = SlowLane()
@@ -216,6 +219,7 @@ class Gateway:
         if self._waiting_room.is_full:
             self._house.doors.count("FLOOD")
             return TurnedAway()
+        self.sockets_made += 1
         websocket = Socket(*args, **how)
         websocket.doors, websocket.room, websocket.lane = self._house.doors, self._waiting_room, self._lane
         self._sockets.add(websocket)

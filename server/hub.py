@@ -24,6 +24,7 @@ from server.store.bus import Envelope, Subscription
 from server.store.driver import Driver
 from server.store.errors import StoreError
 from server.store.records import TableRow
+from server.store.sender import go_first
 from server.store.tables import EVENTS_PAGE_MAX, Tables
 
 log = logging.getLogger(__name__)
@@ -199,6 +200,7 @@ class Hub:
     # --- the bus ------------------------------------------------------------------------------------------------------
 
     async def _listen_for_ever(self) -> None:
+        go_first()
         while True:
             try:
                 await self._subscription.add_nodes()

@@ -6,7 +6,7 @@ comes from a peer counts as a sign of life.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Final, Protocol
 
@@ -14,6 +14,8 @@ from websockets.frames import Frame, Opcode
 
 LOOKS_A_PING: Final = 10
 """Connections are looked at so often between two pings, so that their pings are spread as they came."""
+LINES_A_TURN: Final = 500
+"""Looked at in a row, in a millisecond or two; then the node's other work has its turn."""
 PING: Final = Frame(Opcode.PING, b"punto").serialize(mask=False, extensions=[])
 
 
@@ -32,11 +34,14 @@ class Line(Protocol):
         ...
 
 
-async def keep_alive(lines: Callable[[], Iterable[Line]], interval_s: float, timeout_s: float) -> None:
+async def keep_alive(lines: Callable[[], Sequence[Line]], interval_s: float, timeout_s: float) -> None:
     """Look at all lines until cancelled."""
     while True:
         await asyncio.sleep(interval_s / LOOKS_A_PING)
-        look(lines(), monotonic(), interval_s, timeout_s)
+        those_now = lines()
+        for start in range(0, len(those_now), LINES_A_TURN):
+            look(those_now[start : start + LINES_A_TURN], monotonic(), interval_s, timeout_s)
+            await asyncio.sleep(0)
 
 
 def look(lines: Iterable[Line], now_s: float, interval_s: float, timeout_s: float) -> None:

@@ -22,7 +22,7 @@ from server.cashier import Cashier
 from server.clock import StoreClock
 from server.dealer import Dealer, Workplace
 from server.doors import Doors
-from server.garbage import keep_what_is_here
+from server.garbage import keep_what_is_here, look_now_and_then
 from server.gateway import Gateway
 from server.gauges import Gauges
 from server.hub import Hub
@@ -85,7 +85,7 @@ class Node:
         self.reminders = Reminders(self.limits)
         self.doors = Doors(fitted(settings.doors))
         self.roster: Roster  # made last, since its dealers need all the rest
-        self.gateway = Gateway(self, lambda: self.state().is_ready)
+        self.gateway = Gateway(self, lambda: self.state().is_ready, lambda: driver.is_busy)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())
         at = Workplace(
             node=self.node_id,
@@ -149,6 +149,7 @@ class Node:
             self.gateway.admit(),
             self.gateway.tend(),
             self.gateway.keep_alive(),
+            look_now_and_then(lambda: self.gateway.sockets_made),
             self.reminders.run(),
             self._gauges.run(),
         ]

@@ -16,6 +16,7 @@ from server.ledger.copies import Copy, copies_of
 from server.ledger.entries import BadEntry, Entry, unpack_entry
 from server.store.errors import Fenced, StoreError
 from server.store.ledgers import Ledgers, Marks
+from server.store.sender import go_first
 from server.store.tables import Lease
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class Projector:
 
     async def run(self) -> None:
         """Work whenever there is a new seal, and after a failure again, until the lease is lost."""
+        go_first(False)
         while True:
             self._sealed.clear()
             try:

@@ -18,6 +18,7 @@ from server.jitter import jittered_s
 from server.placement import tables_of
 from server.store.errors import StoreError
 from server.store.nodes import SILENT_MS, Beat, Nodes
+from server.store.sender import go_first
 from server.store.tables import Tables
 
 log = logging.getLogger(__name__)
@@ -110,6 +111,7 @@ class Roster:
     # --- beats --------------------------------------------------------------------------------------------------------
 
     async def _beat_for_ever(self) -> None:
+        go_first()
         while not self._is_leaving:
             with suppress(TimeoutError):
                 async with asyncio.timeout(jittered_s(BEAT_MS)):

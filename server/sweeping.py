@@ -8,6 +8,7 @@ from typing import Final
 from server.cashier import Cashier
 from server.jitter import spread_s
 from server.store.errors import StoreError
+from server.store.sender import go_first
 
 log = logging.getLogger(__name__)
 
@@ -16,6 +17,7 @@ SWEEP_MS: Final = (1_500, 2_500)
 
 async def sweep_for_ever(table: str, cashier: Cashier) -> None:
     """Drive on what was left, now and then, until cancelled."""
+    go_first(False)
     while True:
         try:
             await cashier.carry_all_home(table)

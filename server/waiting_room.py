@@ -2,7 +2,7 @@
 after another, and the seats that are there already notice little of it.
 
 A socket that waits is accepted and not read. How fast they are let in depends on how late the loop is: what one of them
-sets off (handshake, hello, join) costs milliseconds. Whoever has waited longer than a client does is cut.
+sets off (handshake, hello, join) costs milliseconds. Whoever has waited about as long as a client does is cut.
 """
 
 import asyncio
@@ -11,11 +11,13 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final, Protocol
 
-PLACES: Final = 2_000
-WAIT_S_MAX: Final = 4.0
+PLACES: Final = 4_000
+WAIT_S_MAX: Final = 7.0
 LOOK_MS: Final = 10
 LATE_MS: Final = 10
 """Where the loop is later than that, one is let in at a look, and no more."""
+AT_ONCE: Final = 40
+"""Let in at a look where it is not late: so many handshakes take it some milliseconds."""
 QUIET_S: Final = 1.0
 """Where nobody came for so long, nobody looks until somebody does."""
 
@@ -76,7 +78,8 @@ class WaitingRoom:
             self._let_some_in(looked_s)
 
     def _let_some_in(self, now_s: float) -> None:
-        while self._waiting:
+        places = 1 if self._is_late else AT_ONCE
+        while self._waiting and places:
             newcomer, since_s = self._waiting[0]
             if newcomer.is_gone or now_s - since_s > WAIT_S_MAX:
                 newcomer.abort()
@@ -86,8 +89,7 @@ class WaitingRoom:
                 return
             self._waiting.popleft()
             newcomer.enter()
-            if self._is_late:
-                return
+            places -= 1
 
     def clear(self) -> None:
         """Send everybody away."""

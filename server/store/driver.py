@@ -58,15 +58,13 @@ _LUA: Final = files("server.store") / "lua"
 class Script:
     """One Lua file with the prelude of its family in front; known to the store by its SHA-1.
 
-    `moves_money`: where the operator asks for it, its answer counts only once replicas have it. `goes_first`: where
-    many calls wait for their place, it is before them.
+    `moves_money`: where the operator asks for it, its answer counts only once replicas have it.
     """
 
-    def __init__(self, name: str, prelude: str | None, *, moves_money: bool = False, goes_first: bool = False) -> None:
+    def __init__(self, name: str, prelude: str | None, *, moves_money: bool = False) -> None:
         parts = [prelude, name] if prelude else [name]
         self.name = name
         self.moves_money = moves_money
-        self.goes_first = goes_first
         self.source = "\n".join((_LUA / f"{part}.lua").read_text() for part in parts)
         self.sha = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
@@ -110,6 +108,11 @@ class Driver:
         for sender in list(self._senders.values()):
             await sender.close()
         await self._shards.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the calls of newcomers wait for their place with some server."""
+        return any(sender.is_busy for sender in self._senders.values())
 
     async def client_of(self, key: str) -> Redis:
         """Give the client of the server that holds `key` now. Raises `StoreAway`."""
@@ -162,7 +165,7 @@ class Driver:
         the store does.
         """
         operands = (len(keys), *keys, *args)
-        how = {"confirmed": script.moves_money, "goes_first": script.goes_first}
+        how = {"confirmed": script.moves_money}
         async with self._translated(), timed(script.name):
             try:
                 answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), **how)
@@ -249,16 +252,14 @@ class Driver:
                 for key in page:
                     yield key.decode()
 
-    async def _send(
-        self, key: str, command: Sequence[Word], *, confirmed: bool = False, goes_first: bool = False
-    ) -> Any:
+    async def _send(self, key: str, command: Sequence[Word], *, confirmed: bool = False) -> Any:
         """Send a command to the server of its key, following redirections; each of them means that nothing was run."""
         asked: AskError | None = None
         for _ in range(REDIRECTS_MAX):
             client = await self.client_of(key) if asked is None else self._shards.client_at(asked.host, asked.port)
             try:
                 if asked is None and not (confirmed and self._confirm_replicas):
-                    return await self._sender_to(client).send(command, goes_first=goes_first)
+                    return await self._sender_to(client).send(command)
                 return await self._send_alone(client, key, command, is_asking=asked is not None, confirmed=confirmed)
             except (MovedError, ReadOnlyError):
                 asked = None

@@ -11,7 +11,7 @@ from server.store.errors import Refused, StoreError, StoreRefused
 
 SILENT_MS: Final = 1_000
 """A node that gave no sign for this long counts as dead."""
-_HEARTBEAT: Final = Script("heartbeat", None, goes_first=True)
+_HEARTBEAT: Final = Script("heartbeat", None)
 _FORGET: Final = Script("forget", None)
 _JOIN: Final = Script("join_nodes", None)
 

@@ -10,6 +10,7 @@ import asyncio
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,13 +22,21 @@ from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.store.errors import StoreAway
 
-UNDER_WAY_MAX: Final = 64
-"""Commands that the server was sent and has not answered: what goes first waits for so many at most."""
+UNDER_WAY_MAX: Final = 32
+"""Commands that the server was sent and has not answered: what goes first waits for so many at most, and so many tasks
+go on in one turn of the loop."""
 WAIT_MS_MAX: Final = 3_000
 """So long a command waits for its place at most."""
 LOOKS: Final = 8
 """So often, within the time that a server may be silent, it is looked whether it is."""
 Command: TypeAlias = Sequence[str | bytes | int]
+_GOES_FIRST: Final = ContextVar("goes_first", default=False)
+
+
+def go_first(is_first: bool = True) -> None:
+    """Have what this task asks of the store from now on, and the tasks that it begins, go before all that other tasks
+    ask: whole tables wait for it."""
+    _GOES_FIRST.set(is_first)
 
 
 class _Asked(NamedTuple):
@@ -55,12 +64,17 @@ class Sender:
     def __repr__(self) -> str:
         return f"<Sender waiting={len(self._first) + len(self._waiting)} under_way={len(self._under_way)}>"
 
-    async def send(self, command: Command, *, goes_first: bool = False) -> Any:
+    @property
+    def is_busy(self) -> bool:
+        """Whether more waits for its place than can go at once."""
+        return len(self._waiting) > UNDER_WAY_MAX
+
+    async def send(self, command: Command) -> Any:
         """Send a command and give its answer; the caller holds on to the client meanwhile. Raises the driver's errors,
-        and `StoreAway` where too many wait. What `goes_first` is before all that does not."""
+        and `StoreAway` where too many wait."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         asked = _Asked(str(command[0]), _packed(command), answer, monotonic())
-        (self._first if goes_first else self._waiting).append(asked)
+        (self._first if _GOES_FIRST.get() else self._waiting).append(asked)
         self._called.set()
         if self._line is None:
             self._open()

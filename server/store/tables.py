@@ -44,10 +44,8 @@ FRESH_SEAT_MS: Final = 1_000
 """A seat taken so recently is not taken for a dead node's: that node may be newer than the list of live ones."""
 
 _MONEY: Final = frozenset({"acts", "settle", "sit", "leave", "close_cash_out"})
-_FIRST: Final = frozenset({"claim", "renew", "commit", "open_betting", "freeze_bets", "finish_round", "acts"})
-"""What everybody at a table waits for: who only comes or looks is behind it."""
 _SCRIPTS: Final = {
-    name: Script(name, "_table", moves_money=name in _MONEY, goes_first=name in _FIRST)
+    name: Script(name, "_table", moves_money=name in _MONEY)
     for name in (
         "create_table",
         "claim",

@@ -6,6 +6,7 @@ that the other node has owned all along keep their deadlines.
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -117,6 +118,8 @@ async def _two_nodes(flags: Mapping[str, int]) -> AsyncIterator[tuple[BenchHouse
         finally:
             for node in nodes:
                 await asyncio.to_thread(node.stop)
+                if os.environ.get("PUNTO_BENCH_VERBOSE"):
+                    print("".join(node.output))
             store.stop()
 
 
@@ -141,9 +144,12 @@ def _late_ms(published: Mapping[bytes, float], names: set[str], from_s: float, t
     for body, at_s in published.items():
         event = msgpack.unpackb(body)
         steps.setdefault(event["table"], []).append((event, at_s * 1000 + wall_ms))
-    return [
-        max(0.0, at_ms - due_at_ms(before, before_ms, CARD_MS))
-        for name in names
-        for (before, before_ms), (event, at_ms) in pairwise(steps.get(name, ()))
-        if event["seq"] == before["seq"] + 1 and from_s <= (at_ms - wall_ms) / 1000 <= to_s
-    ]
+    late_ms = []
+    for name in names:
+        due_ms = 0.0
+        for (before, before_ms), (event, at_ms) in pairwise(steps.get(name, ())):
+            if before["type"] != "shoe_ended":  # the next shoe begins when the next round was due anyway
+                due_ms = due_at_ms(before, before_ms, CARD_MS)
+            if due_ms and event["seq"] == before["seq"] + 1 and from_s <= (at_ms - wall_ms) / 1000 <= to_s:
+                late_ms.append(max(0.0, at_ms - due_ms))
+    return late_ms

@@ -28,7 +28,7 @@ class Reader:
 async def test_past_the_bound_the_slowest_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "TEND_MS", 1)
     doors = Doors(DoorLimits(outbox_bytes_max=4_096, outboxes_bytes_max=10_000))
-    door = Gateway(cast(Any, SimpleNamespace(doors=doors, node_id="n")), lambda: True)
+    door = Gateway(cast(Any, SimpleNamespace(doors=doors, node_id="n")), lambda: True, lambda: False)
     readers = {name: Reader(name, waiting) for name, waiting in {"a": 100, "b": 6_000, "c": 5_000, "d": 0}.items()}
     door._connections = cast(Any, readers)
     tending = asyncio.create_task(door.tend())

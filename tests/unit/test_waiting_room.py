@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from server import waiting_room
-from server.waiting_room import LATE_MS, LOOK_MS, QUIET_S, WAIT_S_MAX, WaitingRoom
+from server.waiting_room import AT_ONCE, LATE_MS, LOOK_MS, QUIET_S, WAIT_S_MAX, WaitingRoom
 
 
 class Comer:
@@ -63,6 +63,17 @@ async def test_while_the_loop_is_in_time_all_that_may_are_let_in(looks: Looks) -
     comers = waiting(room, 3)
     await looks.take(room, 0)
     assert [comer.became for comer in comers] == ["in", "in", "waits"]
+
+
+async def test_even_then_no_more_at_a_look_than_the_loop_bears(looks: Looks) -> None:
+    may = [False]
+    room = WaitingRoom(lambda: may[0])
+    comers = waiting(room, AT_ONCE + 3)
+    may[0] = True
+    await looks.take(room, 0)
+    assert [comer.became for comer in comers].count("in") == AT_ONCE
+    await looks.take(room, 0)
+    assert {comer.became for comer in comers} == {"in"}
 
 
 async def test_while_it_is_late_one_is_let_in_at_a_look(looks: Looks) -> None:

@@ -43,10 +43,11 @@ async def test_what_a_table_waits_for_goes_before_what_only_one_does(
     monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
     answered = []
 
-    async def ask(number: int, goes_first: bool) -> None:
-        answered.append(await line.send(("ECHO", str(number)), goes_first=goes_first))
+    async def ask(number: int) -> None:
+        sender.go_first(number % 4 == 3)
+        answered.append(await line.send(("ECHO", str(number))))
 
-    await asyncio.gather(*(ask(number, goes_first=number % 4 == 3) for number in range(12)))
+    await asyncio.gather(*(ask(number) for number in range(12)))
     assert answered == [str(number).encode() for number in (3, 7, 11, 0, 1, 2, 4, 5, 6, 8, 9, 10)]
 
 

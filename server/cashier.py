@@ -16,6 +16,8 @@ from server.store.wallets import BuyIn, Purse, Wallets
 log = logging.getLogger(__name__)
 
 PAGE_MAX: Final = 100
+WALLETS_PAGE_MAX: Final = 40
+"""Wallets read together: the store is busy with them for a few milliseconds."""
 BUY_IN_AGE_MS: Final = 10_000
 """A buy-in announced so long ago is looked after: each of its steps takes three seconds at most, or has failed."""
 
@@ -121,10 +123,10 @@ class Cashier:
 
     async def carry_all_in(self, table: str, age_ms: int = BUY_IN_AGE_MS) -> None:
         """Drive on the buy-ins to a table that were announced so long ago and have stopped half-way."""
-        while page := await self._tables.expected_buy_ins(table, age_ms, PAGE_MAX):
-            for patron, expected_at_ms in page:
+        while page := await self._tables.expected_buy_ins(table, age_ms, WALLETS_PAGE_MAX):
+            for patron in await self._wallets.open_at(table, [patron for patron, _ in page]):
                 await self.carry_in(table, patron)
-                await self._tables.forget_buy_in(table, patron, expected_at_ms)
+            await self._tables.forget_buy_ins(table, page)
 
     # --- to a wallet --------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
 from server.store import keys
-from server.store.driver import Driver, translated
+from server.store.driver import Driver, Translated
 from server.store.errors import StoreAway, StoreError
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Subscription:
         """Pass on what one server publishes, until its line breaks."""
         try:
             while True:
-                async with translated():
+                with Translated():
                     message = await pubsub.get_message(timeout=None)
                 if message is None:
                     continue
@@ -133,7 +133,7 @@ async def _line_may_break() -> AsyncIterator[None]:
     """Turn whatever the driver meets into ours. Where a write fails it connects again by itself and reads the answers
     beside the task that reads already, which asyncio refuses by a RuntimeError."""
     try:
-        async with translated():
+        with Translated():
             yield
     except StoreError:
         raise

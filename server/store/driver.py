@@ -7,7 +7,7 @@ errors are translated here and nowhere else (`errors.py`); which server holds wh
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from time import monotonic, time
@@ -33,7 +33,16 @@ from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.clock import StoreClock
 from server.metrics import STORE_FAILURES, store_seconds
-from server.store.errors import Fenced, NewerSchema, OutOfStep, Refused, StoreAway, StoreRefused, Unconfirmed
+from server.store.errors import (
+    Fenced,
+    NewerSchema,
+    OutOfStep,
+    Refused,
+    StoreAway,
+    StoreError,
+    StoreRefused,
+    Unconfirmed,
+)
 from server.store.keys import confirmation_key
 from server.store.sender import Sender
 from server.store.shards import open_shards
@@ -127,7 +136,7 @@ class Driver:
                 return
             self._is_stale = False
             try:
-                async with _cancellable():
+                with Translated():
                     await self._shards.refresh()
             except BaseException:
                 self._is_stale = True
@@ -141,12 +150,12 @@ class Driver:
 
     async def call(self, name: str, key: str, *rest: Word) -> Any:
         """Run one command on the server of its key. Raises `StoreAway` or `StoreRefused`."""
-        async with self._translated(), timed(name):
+        with self._translated(), Timed(name):
             return await self._send(key, (name, key, *rest))
 
     async def call_unkeyed(self, key: str, *command: Word) -> Any:
         """Run a command without a key on the server that holds `key`. Raises `StoreAway` or `StoreRefused`."""
-        async with self._translated():
+        with self._translated():
             return await self._send(key, command)
 
     async def info(self, key: str, section: str) -> dict[str, Any]:
@@ -166,7 +175,7 @@ class Driver:
         """
         operands = (len(keys), *keys, *args)
         how = {"confirmed": script.moves_money}
-        async with self._translated(), timed(script.name):
+        with self._translated(), Timed(script.name):
             try:
                 answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), **how)
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
@@ -195,7 +204,7 @@ class Driver:
 
     async def each(self, *command: Word) -> AsyncIterator[Any]:
         """Run a command without a key on every server that holds keys. Raises `StoreAway` or `StoreRefused`."""
-        async with self._translated():
+        with self._translated():
             await self._look_if_stale()
             for client in self._shards.clients():
                 yield await self._sender_to(client).send(command)
@@ -225,13 +234,14 @@ class Driver:
     ) -> list[Answer | None]:
         """Send calls to one server in one pipeline; None for each that it answered with an error."""
         replicas = self._confirm_replicas if script.moves_money else 0
-        async with self._translated(), self._place_on(client), client.pipeline(transaction=False) as pipeline:
-            for keys, args in calls:
-                pipeline.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
-            if replicas:  # the written key makes WAIT count for repeats too, as in `_send_to`
-                pipeline.execute_command("SET", confirmation_key(calls[-1][0][0]), 1, "PX", CONFIRMATION_KEY_MS)
-                pipeline.execute_command("WAIT", replicas, self._confirm_timeout_ms)
-            answers = await pipeline.execute(raise_on_error=False)
+        with self._translated():
+            async with self._place_on(client), client.pipeline(transaction=False) as pipeline:
+                for keys, args in calls:
+                    pipeline.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+                if replicas:  # the written key makes WAIT count for repeats too, as in `_send_alone`
+                    pipeline.execute_command("SET", confirmation_key(calls[-1][0][0]), 1, "PX", CONFIRMATION_KEY_MS)
+                    pipeline.execute_command("WAIT", replicas, self._confirm_timeout_ms)
+                answers = await pipeline.execute(raise_on_error=False)
         if replicas:
             confirmed = answers.pop()
             answers.pop()
@@ -245,10 +255,11 @@ class Driver:
         for client in self._shards.clients():
             cursor, page = -1, []
             while cursor != 0:
-                async with self._translated(), self._place_on(client):
-                    cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]
-                        "SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", count
-                    )
+                with self._translated():
+                    async with self._place_on(client):
+                        cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]
+                            "SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", count
+                        )
                 for key in page:
                     yield key.decode()
 
@@ -317,27 +328,27 @@ class Driver:
         finally:
             places.release()
 
-    @asynccontextmanager
-    async def _translated(self) -> AsyncIterator[None]:
+    def _translated(self) -> "Translated":
         """Turn the driver's errors into ours; after a lost server, look again where things are."""
-        try:
-            async with translated():
-                yield
-        except StoreAway:
-            self.look_again()
-            raise
+        return Translated(self.look_again)
 
 
-@asynccontextmanager
-async def timed(verb: str) -> AsyncIterator[None]:
+class Timed:
     """Measure a call of the store, and count it where it fails."""
-    started_s = monotonic()
-    try:
-        yield
-    except Exception as error:
-        STORE_FAILURES.labels(verb, type(error).__name__).inc()
-        raise
-    store_seconds(verb).observe(monotonic() - started_s)
+
+    __slots__ = ("_started_s", "_verb")
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+
+    def __enter__(self) -> None:
+        self._started_s = monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if error is None:
+            store_seconds(self._verb).observe(monotonic() - self._started_s)
+        elif isinstance(error, Exception):
+            STORE_FAILURES.labels(self._verb, type(error).__name__).inc()
 
 
 def _name(client: Redis) -> str:
@@ -345,19 +356,6 @@ def _name(client: Redis) -> str:
     told: dict[str, Any] = client.get_connection_kwargs()  # type: ignore[no-untyped-call]
     host, port, path = told.get("host", "primary"), told.get("port", ""), told.get("path")
     return str(path) if path else f"{host}:{port}".rstrip(":")
-
-
-@asynccontextmanager
-async def _cancellable() -> AsyncIterator[None]:
-    """Keep a cancellation that arrives while the driver sends: on Python 3.11 `asyncio.wait_for`, which it uses, drops
-    it."""
-    task = asyncio.current_task()
-    before = task.cancelling() if task is not None else 0
-    try:
-        yield
-    finally:  # also where an error came in its place
-        if task is not None and task.cancelling() > before:
-            raise asyncio.CancelledError
 
 
 def _checked(answer: Answer) -> Answer:
@@ -374,17 +372,44 @@ def _checked(answer: Answer) -> Answer:
             raise Refused(code.decode(), tuple(answer[1:]))
 
 
-@asynccontextmanager
-async def translated() -> AsyncIterator[None]:
-    """Turn the driver's errors into ours, and lose no cancellation."""
-    try:
-        async with _cancellable():
-            yield
-    except MasterNotFoundError as error:  # its own sentence shows the insides of the library
-        raise StoreAway("no Sentinel names a primary of this service") from error
-    except (DriverConnectionError, DriverTimeoutError, BusyLoadingError, ClusterDownError, OSError) as error:
-        raise StoreAway(str(error)) from error
-    except ResponseError as error:
-        raise StoreRefused(str(error)) from error
-    except (RedisError, RedisClusterException) as error:
-        raise StoreAway(str(error)) from error
+class Translated:
+    """Turn the driver's errors into ours, and tell `lost` where the store is away.
+
+    It keeps a cancellation that arrives while the driver sends: on Python 3.11 `asyncio.wait_for`, which it uses, drops
+    it.
+    """
+
+    __slots__ = ("_cancelled_before", "_lost", "_task")
+
+    def __init__(self, lost: Callable[[], None] | None = None) -> None:
+        self._lost = lost
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+        self._cancelled_before = self._task.cancelling() if self._task is not None else 0
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if self._task is not None and self._task.cancelling() > self._cancelled_before:
+            raise asyncio.CancelledError
+        if error is None:
+            return
+        ours = _ours(error)
+        if isinstance(ours or error, StoreAway) and self._lost is not None:
+            self._lost()
+        if ours is not None:
+            raise ours from error
+
+
+def _ours(error: BaseException) -> StoreError | None:
+    """Give our error for one of the driver's."""
+    match error:
+        case MasterNotFoundError():  # its own sentence shows the insides of the library
+            return StoreAway("no Sentinel names a primary of this service")
+        case DriverConnectionError() | DriverTimeoutError() | BusyLoadingError() | ClusterDownError() | OSError():
+            return StoreAway(str(error))
+        case ResponseError():
+            return StoreRefused(str(error))
+        case RedisError() | RedisClusterException():
+            return StoreAway(str(error))
+        case _:
+            return None

@@ -10,7 +10,7 @@ from typing import Final
 import msgpack
 
 from server.store import keys
-from server.store.driver import Driver, translated
+from server.store.driver import Driver, Translated
 
 ANSWER_TIMEOUT_S: Final = 3.0
 
@@ -23,10 +23,11 @@ async def check_rights(driver: Driver) -> None:
     await driver.infos("server")
     pubsub = (await driver.client_of(keys.NODES_CHANNEL)).pubsub()
     try:
-        async with translated(), asyncio.timeout(ANSWER_TIMEOUT_S):
-            await pubsub.ssubscribe(keys.NODES_CHANNEL)
-            while (await pubsub.get_message(timeout=ANSWER_TIMEOUT_S)) is None:
-                pass
+        with Translated():
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await pubsub.ssubscribe(keys.NODES_CHANNEL)
+                while (await pubsub.get_message(timeout=ANSWER_TIMEOUT_S)) is None:
+                    pass
     finally:
         await pubsub.aclose()  # type: ignore[no-untyped-call]
     await driver.call("SPUBLISH", keys.NODES_CHANNEL, msgpack.packb(("nodes", "", 0, b"")))

@@ -68,7 +68,7 @@ _SCRIPTS: Final = {
         "open_cash_outs",
         "expect_buy_in",
         "expected_buy_ins",
-        "forget_buy_in",
+        "forget_buy_ins",
         "come_back",
         "adopt_store",
         "report_loss",
@@ -500,9 +500,9 @@ class Tables:
         flat = (await self._run("expected_buy_ins", table, age_ms, limit))[2:]
         return [(patron.decode(), at_ms) for patron, at_ms in zip(flat[::2], flat[1::2], strict=True)]
 
-    async def forget_buy_in(self, table: str, patron: str, expected_at_ms: int) -> None:
-        """Expect a buy-in no longer, unless another one was announced since."""
-        await self._run("forget_buy_in", table, patron, expected_at_ms)
+    async def forget_buy_ins(self, table: str, expected: Sequence[tuple[str, int]]) -> None:
+        """Expect buy-ins no longer, as they were listed, unless the same patron's was announced again since."""
+        await self._run("forget_buy_ins", table, *(word for each in expected for word in each))
 
     async def go_away(self, table: str, patron: str, connection: str) -> bool:
         """Mark a seat as away, if it is still this connection's."""

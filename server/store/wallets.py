@@ -1,5 +1,6 @@
 """The verbs of a wallet, each beside the Lua script of its name. How they make a transfer is in `server/cashier.py`."""
 
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from server.store import keys
@@ -72,10 +73,16 @@ class Wallets:
     async def read(self, patron: str, table: str = "") -> Wallet | None:
         """Read a wallet; None where there is none."""
         try:
-            _, balance, name, bot, token, *rest = await self._run("read_wallet", patron, table)
+            return _wallet(await self._run("read_wallet", patron, table))
         except Refused:
             return None
-        return Wallet(balance, name.decode(), bot == b"1", token.decode(), *rest)
+
+    async def open_at(self, table: str, patrons: Sequence[str]) -> list[str]:
+        """Name those of these patrons whose buy-in to a table is under way."""
+        calls = [(keys.wallet_keys(patron), (table,)) for patron in patrons]
+        answers = await self._driver.run_many(_SCRIPTS["read_wallet"], calls)
+        wallets = (None if answer is None or isinstance(answer, Refused) else _wallet(answer) for answer in answers)
+        return [patron for patron, wallet in zip(patrons, wallets, strict=True) if wallet is not None and wallet.open_n]
 
     async def give_buy_in(self, patron: str, table: str, request_id: str, amount: int) -> BuyIn:
         """Start a buy-in.
@@ -107,3 +114,8 @@ class Wallets:
         """
         _, balance, at_ms, is_new = await self._run("operate_wallet", patron, operation, kind, amount, *signed)
         return Operated(balance, at_ms, bool(is_new))
+
+
+def _wallet(answer: Answer) -> Wallet:
+    _, balance, name, bot, token, *rest = answer
+    return Wallet(balance, name.decode(), bot == b"1", token.decode(), *rest)

@@ -363,7 +363,7 @@ async def test_a_buy_in_is_left_to_whoever_brings_it_for_a_while(
     assert patron == "p"
     await cashier.carry_all_in(owner.table)
     assert await wallets.open_buy_ins("p") == [owner.table]
-    await tables.forget_buy_in(owner.table, "p", expected_at_ms - 1)  # it was announced again since then
+    await tables.forget_buy_ins(owner.table, [("p", expected_at_ms - 1)])  # it was announced again since then
     assert await tables.expected_buy_ins(owner.table, 0, 10) == [("p", expected_at_ms)]
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import CloseCode as StandardClose
 from websockets.frames import Frame, Opcode
-from websockets.protocol import Event
+from websockets.protocol import Event, State
 
 from server.connection import Connection
 from server.doors import Doors
@@ -182,7 +182,8 @@ class Socket(ServerConnection):
     def send_data(self) -> None:
         """Write what the library has to say; behind a close frame of it nothing may follow."""
         super().send_data()
-        self._look()
+        if self.protocol.state is not State.OPEN:
+            self._look()
 
     def pause_writing(self) -> None:
         """Note that the transport holds bytes back. The library is not told: a close frame would wait for a peer that
@@ -214,8 +215,12 @@ class Socket(ServerConnection):
         self.recv_messages.resume = _nothing
         self.logger = self.protocol.logger = log  # the library's knows its socket
         vars(self.protocol).pop("select_subprotocol", None)
-        if self.protocol.parser_exc is not None:
-            self.protocol.parser_exc.__traceback__ = None
+        self.protocol.parser.close()
+        error: BaseException | None
+        for error in (self.protocol.parser_exc, self.protocol.handshake_exc):
+            while error is not None:
+                error.__traceback__ = None
+                error = error.__cause__ or error.__context__
 
     def abort(self) -> None:
         """Cut it."""

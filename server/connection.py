@@ -76,6 +76,10 @@ TOO_FAST_MAX: Final = 50
 """So many more requests refused as too fast than taken, and the connection is closed."""
 
 
+ANSWER_ONLY: Final = frozenset({*READERS, Ping, Watch})
+"""Requests that change nothing: of no use to a line that is gone."""
+
+
 class House(Protocol):
     """What a connection needs of its node."""
 
@@ -226,6 +230,8 @@ class Connection:
         except BadMessage as bad:
             await self._refuse_bad(bad)
             return
+        if type(request) in ANSWER_ONLY and not self.outlet.is_open:
+            return  # a thousand lines that are gone would go on asking for as long as their queues last
         await self._pace.keep(PAGE if type(request) in READERS else 1)
         if not self._may_ask():
             await self._refuse_fast(request)

@@ -426,20 +426,22 @@ class Hub:
         while True:
             await asyncio.sleep(DRAIN_CHECK_MS / 1000)
             for feed in list(self._feeds.values()):
-                behind = list(feed.behind)
-                for start in range(0, len(behind), SNAPSHOTS_AT_ONCE):
-                    chunk = behind[start : start + SNAPSHOTS_AT_ONCE]
-                    await asyncio.gather(*(self._tend(feed, listener) for listener in chunk))
+                drained = [listener for listener in list(feed.behind) if self._has_drained(feed, listener)]
+                for start in range(0, len(drained), SNAPSHOTS_AT_ONCE):
+                    chunk = drained[start : start + SNAPSHOTS_AT_ONCE]
+                    await asyncio.gather(*(self._send_snapshot(feed, listener) for listener in chunk))
 
-    async def _tend(self, feed: Feed, listener: Listener) -> None:
+    def _has_drained(self, feed: Feed, listener: Listener) -> bool:
+        """Whether a listener that was behind has taken all that waited for it; one that does not is closed."""
         key = (feed.table, listener.id)
         since_s = self._behind_since_s.setdefault(key, monotonic())
         if listener.outlet.waiting_bytes == 0:
             self._behind_since_s.pop(key, None)
-            await self._send_snapshot(feed, listener)
-        elif monotonic() - since_s > DRAIN_MS_MAX / 1000:
+            return True
+        if monotonic() - since_s > DRAIN_MS_MAX / 1000:
             self._behind_since_s.pop(key, None)
             self._close_slow(listener)
+        return False
 
     async def _mark_away_for_ever(self) -> None:
         """Mark the seats of lost connections as away, again and again until the store has taken it."""

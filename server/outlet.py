@@ -17,7 +17,6 @@ from websockets.protocol import State
 
 from client_sdk.protocol.codec import Codec
 
-DRAIN_CHECK_MS: Final = 50
 CUT_AFTER_MS: Final = 2_000
 CUT_DEAF_AFTER_MS: Final = 500
 _write: Final = os.write
@@ -46,13 +45,15 @@ def framed_payload(codec: Codec, payload: bytes | str) -> bytes:
 class Outlet:
     """One socket's way out."""
 
-    __slots__ = ("_bytes_max", "_direct", "_fd", "_is_closing", "_protocol", "_transport", "codec")
+    __slots__ = ("_bytes_max", "_direct", "_fd", "_is_closing", "_protocol", "_taken", "_transport", "codec")
 
     def __init__(self, websocket: ServerConnection, codec: Codec, bytes_max: int) -> None:
         self._protocol = websocket.protocol
         self._transport = websocket.transport
         self._bytes_max = bytes_max
         self._is_closing = False
+        self._taken: asyncio.Event | None = None
+        """Set once nothing waits any more; only while somebody waits for that."""
         self._fd = _plain_socket(self._transport)
         self.codec = codec
         self.look()
@@ -64,10 +65,14 @@ class Outlet:
         written something, which may have been a close frame.
         """
         self._direct = self._fd if self.is_open and not self.waiting_bytes else -1
+        if self._taken is not None and not (self.is_open and self.waiting_bytes):
+            self._taken.set()
 
     def shut(self) -> None:
         """Write nothing more: the system gives the socket's number to another one."""
         self._is_closing, self._direct = True, -1
+        if self._taken is not None:
+            self._taken.set()
 
     def send(self, message: msgspec.Struct | dict[str, Any]) -> None:
         """Write one message to this socket alone."""
@@ -108,9 +113,11 @@ class Outlet:
         asyncio.get_running_loop().call_later(cut_after_ms / 1000, self._transport.abort)
 
     async def until_taken(self) -> None:
-        """Wait while the peer is too far behind; at once where it is not."""
-        while self.is_full:  # noqa: ASYNC110 - the transport tells nobody when its buffer falls below our limit
-            await asyncio.sleep(DRAIN_CHECK_MS / 1000)
+        """Where the peer is too far behind, wait until it has taken everything or the socket ends."""
+        if self.is_full:
+            self._taken = asyncio.Event()
+            await self._taken.wait()
+            self._taken = None
 
     @property
     def is_closing(self) -> bool:

@@ -29,6 +29,7 @@ from server import metrics
 from server.addresses import is_allowed_origin
 from server.audience import Listener
 from server.connection import Connection, House
+from server.garbage import count_socket
 from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
 from server.keepalive import keep_alive
@@ -220,6 +221,7 @@ class Gateway:
             self._house.doors.count("FLOOD")
             return TurnedAway()
         self.sockets_made += 1
+        count_socket(self.sockets_made)
         websocket = Socket(*args, **how)
         websocket.doors, websocket.room, websocket.lane = self._house.doors, self._waiting_room, self._lane
         self._sockets.add(websocket)

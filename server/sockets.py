@@ -201,6 +201,7 @@ class Socket(ServerConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
         self.is_gone = True
+        vars(self._transport).pop("_read_ready_cb", None)  # a method of its own: asyncio's circle
         if self.outlet is not None:
             self.outlet.shut()
             self.outlet = None

@@ -56,7 +56,9 @@ class Sender:
         self._first: deque[_Asked] = deque()
         self._waiting: deque[_Asked] = deque()
         self._under_way: deque[_Asked] = deque()
-        self._called = asyncio.Event()
+        self._out: asyncio.StreamWriter | None = None
+        """The way out of the line that is open."""
+        self._is_called = False
         self._heard_s = 0.0
         """When the server answered last, or was asked again after nothing was under way."""
         self._line: asyncio.Task[None] | None = None
@@ -74,10 +76,14 @@ class Sender:
         and `StoreAway` where too many wait."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         asked = _Asked(str(command[0]), _packed(command), answer, monotonic())
-        (self._first if _GOES_FIRST.get() else self._waiting).append(asked)
-        self._called.set()
+        is_first = _GOES_FIRST.get()
+        (self._first if is_first else self._waiting).append(asked)
         if self._line is None:
             self._open()
+        elif is_first:
+            self._send_on()
+        else:
+            self._call()
         return await answer
 
     async def close(self) -> None:
@@ -88,6 +94,12 @@ class Sender:
 
     def _open(self) -> None:
         self._line = asyncio.create_task(self._hold_line(), name="line to the store")
+
+    def _call(self) -> None:
+        """Have what is asked in this moment go together."""
+        if not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._send_on)
 
     # --- one line -----------------------------------------------------------------------------------------------------
 
@@ -108,7 +120,8 @@ class Sender:
             self._open()
 
     async def _carry(self) -> None:
-        """Open a connection, write what waits and read the answers, until something goes wrong; raised as a group."""
+        """Open a connection and read the answers to what goes out on it, until something goes wrong; raised as a
+        group."""
         async with asyncio.TaskGroup() as group:
             try:
                 if (client := self._client()) is None:
@@ -121,23 +134,23 @@ class Sender:
                 raise
             read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
             try:
-                group.create_task(self._read(client, connection), name="line to the store: answers")
-                await self._write(connection)
+                self._out = connection._writer  # its own way of writing waits, and is not to be cancelled
+                self._send_on()
+                await self._read(client, connection)
             finally:
+                self._out = None
                 connection.socket_timeout = read_s_max
                 await connection.disconnect(nowait=True)
                 await pool.release(connection)
 
-    async def _write(self, connection: Any) -> None:
-        """Send what waits, as far as there is room."""
-        while True:
-            if some := self._next():
-                if not self._under_way:
-                    self._heard_s = monotonic()
-                self._under_way.extend(some)
-                await connection.send_packed_command(b"".join([asked.packed for asked in some]), check_health=False)
-            await self._called.wait()
-            self._called.clear()
+    def _send_on(self) -> None:
+        """Send what waits, as far as there is room; while no line is open it goes on waiting."""
+        self._is_called = False
+        if self._out is not None and (some := self._next()):
+            if not self._under_way:
+                self._heard_s = monotonic()
+            self._under_way.extend(some)
+            self._out.write(b"".join([asked.packed for asked in some]))
 
     def _next(self) -> list[_Asked]:
         """Take what may be sent now, but not what nobody waits for any more."""
@@ -158,7 +171,7 @@ class Sender:
                 raise DriverConnectionError("the server has answered what it was not asked")
             asked, self._heard_s = self._under_way.popleft(), monotonic()
             if self._first or self._waiting:
-                self._called.set()
+                self._call()
             if not asked.answer.done():
                 _hand_out(answer, asked, client.response_callbacks.get(asked.name))
             if isinstance(answer, ReadOnlyError):  # another server may be meant by this address now

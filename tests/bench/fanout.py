@@ -48,13 +48,16 @@ async def measure(seats: int, turns: int, rounds: int, pace_ms: int, floor_pace_
     with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
         async with (
             crowd() as lines,
+            crowd() as bare_lines,  # one process may not hold all the files
+            crowd() as library_lines,
             house(card_ms=pace_ms, betting_ms=max(300, 3 * pace_ms), result_ms=pace_ms) as table,
         ):
             with floor(*send_loop(Path(directory), seats)) as bare, floor(*sockets()) as library:
                 await table.pause()  # rounds in which nobody bets would free the seats in the end
                 await _come(lines, table.node.port, seats)
-                await lines.call("open", group="bare", kind="plain", port=bare.port, count=seats)
-                await lines.call("open", group="library", kind="socket", port=library.port, count=seats)
+                await bare_lines.call("open", group="bare", kind="plain", port=bare.port, count=seats)
+                await library_lines.call("open", group="library", kind="socket", port=library.port, count=seats)
+                await table.until_at_rest()
                 found = []
                 for turn in range(turns):
                     punto, events, size, at_once = await play(table, lines, seats, rounds)

@@ -24,6 +24,11 @@ from tests.support.raw_client import TABLES
 TABLE: Final = "punto-banco-1"
 BUY_IN: Final = 100_000
 CHANGE_S_MAX: Final = 60.0
+REST_S: Final = 14.0
+"""Longer than a buy-in is left alone (`server/cashier.py`) and its sweep takes to come."""
+REST_S_MAX: Final = 90.0
+REST_US_MAX: Final = 100_000
+"""Of processor time in a second."""
 SEATS_MAX: Final = 5_000
 FLAGS: Final[dict[str, int | str]] = {
     "betting-ms": 300,
@@ -61,6 +66,16 @@ class BenchHouse:
     def store_cpu_us(self) -> float:
         """What the store has used."""
         return cpu_us(self.store_pid)
+
+    async def until_at_rest(self) -> None:
+        """Wait until the node has done what came of its newcomers: buy-ins are looked after some seconds later."""
+        async with asyncio.timeout(REST_S_MAX):
+            await asyncio.sleep(REST_S)
+            used_us = REST_US_MAX + 1.0
+            while used_us > REST_US_MAX:
+                before_us = self.cpu_us()
+                await asyncio.sleep(1)
+                used_us = self.cpu_us() - before_us
 
     async def pause(self, table: str = TABLE) -> None:
         """Let no round begin after this one, and wait until it is over."""

@@ -1,9 +1,9 @@
 """Commands on their way to one server: they share one connection, and none waits for the answer to another.
 
 What a call costs here is mostly the work around it, so there is little: what is asked in one moment is written in one
-go, and answers are read in the order of the questions. So many may be under way; the next ones wait and go together:
-latency when quiet, throughput when busy. Nothing is sent twice, and whoever stops waiting leaves no reply to anybody
-else: its answer is read and dropped.
+go, what whole tables wait for at once and before the rest, and answers are read in the order of the questions. So many
+may be under way; the next ones wait and go together: latency when quiet, throughput when busy. Nothing is sent twice,
+and whoever stops waiting leaves no reply to anybody else: its answer is read and dropped.
 """
 
 import asyncio

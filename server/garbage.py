@@ -17,6 +17,7 @@ NEVER: Final = 1_000_000_000
 """Objects made and not yet gone before the youngest are looked through; and so many times each before the next older
 ones are."""
 SOCKETS_A_LOOK: Final = 100_000
+"""Between two looks through everything; they are counted every COUNT_S."""
 COUNT_S: Final = 60.0
 SOCKETS_A_YOUNG_LOOK: Final = 25
 YOUNG_LOOKS: Final = 4

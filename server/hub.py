@@ -426,13 +426,13 @@ class Hub:
         while True:
             await asyncio.sleep(DRAIN_CHECK_MS / 1000)
             for feed in list(self._feeds.values()):
-                drained = [listener for listener in list(feed.behind) if self._has_drained(feed, listener)]
+                drained = [listener for listener in list(feed.behind) if self._tend(feed, listener)]
                 for start in range(0, len(drained), SNAPSHOTS_AT_ONCE):
                     chunk = drained[start : start + SNAPSHOTS_AT_ONCE]
                     await asyncio.gather(*(self._send_snapshot(feed, listener) for listener in chunk))
 
-    def _has_drained(self, feed: Feed, listener: Listener) -> bool:
-        """Whether a listener that was behind has taken all that waited for it; one that does not is closed."""
+    def _tend(self, feed: Feed, listener: Listener) -> bool:
+        """Close a listener that has been behind for too long; returns whether it has taken all that waited for it."""
         key = (feed.table, listener.id)
         since_s = self._behind_since_s.setdefault(key, monotonic())
         if listener.outlet.waiting_bytes == 0:

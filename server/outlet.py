@@ -132,7 +132,7 @@ class Outlet:
     @property
     def is_full(self) -> bool:
         """Whether the peer is behind by more than it may be; a socket that is closing is not."""
-        return self._protocol.state is State.OPEN and self.waiting_bytes > self._bytes_max
+        return self.is_open and self.waiting_bytes > self._bytes_max
 
     @property
     def is_open(self) -> bool:

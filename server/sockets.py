@@ -21,7 +21,7 @@ from server.outlet import Outlet
 from server.slow_lane import SlowLane
 from server.waiting_room import WaitingRoom
 
-log = logging.getLogger("websockets.server")
+LIBRARYS_LOG: Final = logging.getLogger("websockets.server")
 
 RECEIVE_BYTES: Final = 8 * 1024
 """Of one socket in the kernel, which doubles it: a window for small requests."""
@@ -214,7 +214,7 @@ class Socket(ServerConnection):
         """Undo what makes the library's objects and this one refer to each other in a circle: they are gone at once
         then, and the collector has nothing to look for."""
         self.recv_messages.resume = _nothing
-        self.logger = self.protocol.logger = log  # the library's knows its socket
+        self.logger = self.protocol.logger = LIBRARYS_LOG  # until now through an adapter that knows its socket
         vars(self.protocol).pop("select_subprotocol", None)
         self.protocol.parser.close()
         error: BaseException | None

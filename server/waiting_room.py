@@ -61,7 +61,7 @@ class WaitingRoom:
         self._somebody_came.set()
         if not self._waiting and not self._is_late and self._may_enter():
             return True
-        self._waiting.append((newcomer, monotonic()))
+        self._waiting.append((newcomer, self._came_s))
         return False
 
     async def run(self) -> None:

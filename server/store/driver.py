@@ -174,12 +174,11 @@ class Driver:
         the store does.
         """
         operands = (len(keys), *keys, *args)
-        how = {"confirmed": script.moves_money}
         with self._translated(), Timed(script.name):
             try:
-                answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), **how)
+                answer = await self._send(keys[0], ("EVALSHA", script.sha, *operands), confirmed=script.moves_money)
             except NoScriptError:  # a store that was restarted or failed over: nothing has run yet
-                answer = await self._send(keys[0], ("EVAL", script.source, *operands), **how)
+                answer = await self._send(keys[0], ("EVAL", script.source, *operands), confirmed=script.moves_money)
         self._hear(keys[0], answer)
         return _checked(answer)
 
@@ -257,7 +256,7 @@ class Driver:
             while cursor != 0:
                 with self._translated():
                     async with self._place_on(client):
-                        cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]
+                        cursor, page = await client.execute_command(  # type: ignore[no-untyped-call]  # as the library has it
                             "SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", count
                         )
                 for key in page:

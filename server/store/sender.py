@@ -128,7 +128,7 @@ class Sender:
                     raise StoreAway("this server is not known any more")
                 pool = client.connection_pool
                 group.create_task(self._watch(), name="line to the store: watch")
-                connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+                connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # as the library has it
             except Exception as error:
                 self._fail_waiting(error)
                 raise
@@ -184,7 +184,7 @@ class Sender:
             now_s = monotonic()
             for line in (self._first, self._waiting):
                 while line and line[0].since_s < now_s - WAIT_MS_MAX / 1000:
-                    _fail(deque([line.popleft()]), StoreAway("too many calls wait for this server"))
+                    _fail_one(line.popleft(), StoreAway("too many calls wait for this server"))
             if self._under_way and self._heard_s < now_s - self._silence_s_max:
                 raise DriverTimeoutError(f"the server has been silent for {self._silence_s_max:g} s")
 
@@ -220,6 +220,9 @@ def _packed(command: Command) -> bytes:
 
 def _fail(some: deque[_Asked], error: Exception) -> None:
     while some:
-        asked = some.popleft()
-        if not asked.answer.done():
-            asked.answer.set_exception(error)
+        _fail_one(some.popleft(), error)
+
+
+def _fail_one(asked: _Asked, error: Exception) -> None:
+    if not asked.answer.done():
+        asked.answer.set_exception(error)

@@ -23,8 +23,8 @@ CONNECT_TIMEOUT_MS: Final = 2_000
 """Sixty connections at once, each with its greeting, need more than one second on a machine that is busy."""
 UNREADABLE: Final = "--store: the URL can't be read: is its host or port not right?"
 CONNECTIONS_MAX: Final = 96
-"""To one server: for `driver.CALLS_MAX` calls at once, the line of a `Sender`, subscriptions, and
-those that are being closed."""
+"""To one server: for `driver.CALLS_MAX` calls at once, the line of a `Sender`, subscriptions, and those that are being
+closed."""
 
 
 class Shards(Protocol):

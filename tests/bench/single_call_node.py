@@ -48,7 +48,7 @@ class LibraryCalls:
 
 
 setattr(node, "Batcher", SingleCalls)  # noqa: B010 - a replaced import, which mypy would refuse
-setattr(driver, "Sender", LibraryCalls)  # noqa: B010 - the same
+setattr(driver, "Sender", LibraryCalls)  # noqa: B010 - another replaced import
 
 if __name__ == "__main__":
     sys.exit(main())

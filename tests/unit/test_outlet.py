@@ -37,16 +37,40 @@ class Held(asyncio.Protocol):
         self.outlet.look()
 
 
-@pytest.mark.parametrize("bytes_each", [100, 70_000])
-async def test_nothing_overtakes_what_the_system_has_not_taken(bytes_each: int) -> None:
+async def opened(bytes_max: int) -> tuple[Outlet, Held, SimpleNamespace, asyncio.WriteTransport, socket.socket]:
+    """An outlet on a socket whose other end reads only when it is told to."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    held, loop = Held(), asyncio.get_running_loop()
-    transport, _ = await loop.create_connection(lambda: held, sock=ours)
+    held = Held()
+    transport, _ = await asyncio.get_running_loop().create_connection(lambda: held, sock=ours)
     transport.set_write_buffer_limits(0)
     protocol = SimpleNamespace(state=State.OPEN)
     websocket = cast(ServerConnection, SimpleNamespace(protocol=protocol, transport=transport))
-    outlet = held.outlet = Outlet(websocket, MSGPACK, bytes_max=100_000_000)
+    held.outlet = Outlet(websocket, MSGPACK, bytes_max)
+    return held.outlet, held, protocol, transport, theirs
+
+
+async def test_one_that_is_closing_is_never_full_and_waits_for_nobody() -> None:
+    outlet, _, _, transport, theirs = await opened(bytes_max=10)
+    while outlet.offer(b"x" * 100_000):
+        pass
+    waiting = asyncio.create_task(outlet.until_taken())
+    await asyncio.sleep(0)
+    assert not waiting.done(), "it is full"
+    outlet.close_soon(4_001, "enough")
+    async with asyncio.timeout(1):
+        await waiting
+        await outlet.until_taken()
+    assert not outlet.is_full
+    assert outlet.offer(b"behind a close frame"), "nobody is to be told that it is behind"
+    transport.abort()
+    theirs.close()
+
+
+@pytest.mark.parametrize("bytes_each", [100, 70_000])
+async def test_nothing_overtakes_what_the_system_has_not_taken(bytes_each: int) -> None:
+    outlet, held, protocol, transport, theirs = await opened(bytes_max=100_000_000)
+    loop = asyncio.get_running_loop()
     expected = received = b""
     for number in range(200):
         frame = bytes([number % 256]) * bytes_each

@@ -1,4 +1,4 @@
-"""Who waits at the door is let in by turns: all that may while the loop is in time, one at a look while it is late."""
+"""Who waits at the door is let in by turns: some at a look while the loop is in time, one while it is late."""
 
 import asyncio
 from contextlib import suppress

@@ -1,7 +1,7 @@
 """Acts on their way to the store: while one call for a table is under way the next acts wait and go together.
 
-Latency when quiet, throughput when busy. Each act gets its own answer, in the order of arrival. The queue of a table is
-bounded; past it an act is told BUSY at once.
+Latency when quiet, throughput when busy. Each act gets its own answer, in the order of arrival, in the moment in which
+the store has told it. The queue of a table is bounded; past it an act is told BUSY at once.
 
 A bet of a patron with limits of the own may need more than its table was granted (`patron_limits.py`): then it and all
 that its patron sends behind it are held until the grant is there, and go first, in their order.
@@ -10,8 +10,9 @@ that its patron sends behind it are held until the grant is there, and go first,
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
+from client_sdk.protocol.messages import Act
 from server.store.errors import Refused, StoreAway, StoreError
 from server.store.sender import go_first
 from server.store.tables import ActAnswer, ActLine, Need, Tables
@@ -24,9 +25,28 @@ ACTS_A_CALL_MAX: Final = 128
 
 GRANTS_MAX: Final = 16
 """So often a bet is sent again behind a grant; what is needed can change meanwhile, but not for ever."""
-Pending: TypeAlias = tuple[ActLine, "asyncio.Future[ActAnswer]"]
 Obtain = Callable[[str, str, Need], Awaitable[None]]
 """Gets a patron at a table what is needed. Raises `StoreError`."""
+
+
+class Asker(Protocol):
+    """Whoever sends acts; hashable by identity. It raises nothing."""
+
+    def take(self, act: Act, answer: ActAnswer | Exception) -> None:
+        """Take the answer to one act."""
+        ...
+
+    def write(self) -> None:
+        """Pass on what was taken: the batch has no more for this one."""
+        ...
+
+
+class Pending(NamedTuple):
+    """An act that waits for its answer."""
+
+    line: ActLine
+    act: Act
+    asker: Asker
 
 
 class Busy(StoreError):
@@ -46,17 +66,16 @@ class Batcher:
         self._task: asyncio.Task[None] | None = None
         self._obtaining: set[asyncio.Task[None]] = set()
 
-    def submit(self, line: ActLine) -> asyncio.Future[ActAnswer]:
-        """Queue an act; the future gives its answer or a `StoreError`. Raises `Busy`."""
+    def submit(self, line: ActLine, act: Act, asker: Asker) -> None:
+        """Queue an act; the asker takes its answer or a `StoreError`, never before this returns. Raises `Busy`."""
         if len(self._waiting) >= ACTS_WAITING_MAX:
             raise Busy
-        future: asyncio.Future[ActAnswer] = asyncio.get_running_loop().create_future()
+        pending = Pending(line, act, asker)
         if line.patron in self._held:  # bounded by the acts that a connection may have under way
-            self._held[line.patron].append((line, future))
+            self._held[line.patron].append(pending)
         else:
-            self._waiting.append((line, future))
+            self._waiting.append(pending)
             self._begin()
-        return future
 
     def _begin(self) -> None:
         if self._waiting and (self._task is None or self._task.done()):
@@ -67,7 +86,7 @@ class Batcher:
         while self._waiting:
             batch, self._waiting = self._waiting[:ACTS_A_CALL_MAX], self._waiting[ACTS_A_CALL_MAX:]
             try:
-                answers = await self._tables.acts(self._table, [line for line, _ in batch])
+                answers = await self._tables.acts(self._table, [pending.line for pending in batch])
             except StoreError as error:
                 _fail(batch, error)
             except asyncio.CancelledError:
@@ -82,20 +101,23 @@ class Batcher:
 
     def _take_answers(self, batch: list[Pending], answers: list[ActAnswer]) -> None:
         needs: dict[str, Need] = {}
+        answered: dict[Asker, None] = {}
         for pending, answer in zip(batch, answers, strict=True):
-            (line, future), need = pending, answer.need
+            patron, need = pending.line.patron, answer.need
             if need is not None:
-                self._held.setdefault(line.patron, []).append(pending)
-                needs.setdefault(line.patron, need)
+                self._held.setdefault(patron, []).append(pending)
+                needs.setdefault(patron, need)
             else:
-                self._grants.pop(line.patron, None)
-                if not future.done():
-                    future.set_result(answer)
+                self._grants.pop(patron, None)
+                pending.asker.take(pending.act, answer)
+                answered[pending.asker] = None
+        for asker in answered:
+            asker.write()
         if needs:
             for pending in self._waiting:
-                if pending[0].patron in needs:
-                    self._held[pending[0].patron].append(pending)
-            self._waiting = [pending for pending in self._waiting if pending[0].patron not in needs]
+                if pending.line.patron in needs:
+                    self._held[pending.line.patron].append(pending)
+            self._waiting = [pending for pending in self._waiting if pending.line.patron not in needs]
         for patron, need in needs.items():
             task = asyncio.create_task(self._go_on(patron, need), name=f"allowance {self._table}")
             self._obtaining.add(task)
@@ -132,6 +154,7 @@ class Batcher:
 
 
 def _fail(batch: list[Pending], error: StoreError) -> None:
-    for _, future in batch:
-        if not future.done():
-            future.set_exception(error)
+    for pending in batch:
+        pending.asker.take(pending.act, error)
+    for asker in dict.fromkeys(pending.asker for pending in batch):
+        asker.write()

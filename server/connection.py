@@ -490,8 +490,8 @@ class Connection:
             self._reply(act, error_reply(act.request_id, ErrorCode.NOT_WATCHING))
             return
         try:
-            decided = self._house.batcher(act.table).submit(line_of(act, self.patron, self.id))
+            self._house.batcher(act.table).submit(line_of(act, self.patron, self.id), act, self._desk)
         except Busy:
             self._reply(act, error_reply(act.request_id, ErrorCode.BUSY))
         else:
-            self._desk.put(act, decided)
+            self._desk.expect()

@@ -6,7 +6,6 @@ and what a batch has decided for one socket is written to it at once.
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from client_sdk.protocol.errors import ErrorCode
@@ -23,56 +22,66 @@ ACTS_MAX: Final = 64
 
 
 class Desk:
-    """What a connection waits for from its tables."""
+    """What a connection waits for from its tables: the `Asker` of its acts."""
 
     def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
-        self._acts: set[asyncio.Future[ActAnswer]] = set()
+        self._under_way = 0
         self._answers: list[bytes] = []
+        self._written: asyncio.Event | None = None
+        """Set when answers were written; only while somebody waits for that."""
 
     def __repr__(self) -> str:
-        return f"<Desk acts={len(self._acts)}>"
+        return f"<Desk acts={self._under_way}>"
 
     @property
     def is_full(self) -> bool:
         """Whether no further act is taken before one is answered."""
-        return len(self._acts) >= ACTS_MAX
+        return self._under_way >= ACTS_MAX
 
     async def until_room(self) -> None:
         """Wait while it is full."""
-        if self.is_full:
-            await asyncio.wait(self._acts, return_when=asyncio.FIRST_COMPLETED)
+        while self.is_full:
+            await self._until_written()
 
     async def until_empty(self) -> None:
         """Wait until every act is answered."""
-        if self._acts:
-            await asyncio.wait(self._acts)
+        while self._under_way:
+            await self._until_written()
 
-    def put(self, act: Act, decided: asyncio.Future[ActAnswer]) -> None:
-        """Answer an act when it is decided."""
-        self._acts.add(decided)
-        decided.add_done_callback(self._answer_to(act))
+    async def _until_written(self) -> None:
+        self._written = asyncio.Event()
+        await self._written.wait()
+        self._written = None
 
-    def _answer_to(self, act: Act) -> Callable[[asyncio.Future[ActAnswer]], None]:
-        def write(decided: asyncio.Future[ActAnswer]) -> None:
-            self._acts.discard(decided)
-            answer = _answer(act, decided)
-            count_answer(type(act).__name__.lower(), answer.name if isinstance(answer, Error) else "ok", is_act=True)
-            self._answers.append(framed(self._outlet.codec, answer))
-            if not any(
-                other.done() for other in self._acts
-            ):  # else it was in the same batch, and is written with this one
-                self._outlet.write(b"".join(self._answers))
-                self._answers.clear()
+    def expect(self) -> None:
+        """Expect the answer to one act more."""
+        self._under_way += 1
 
-        return write
+    def take(self, act: Act, answer: ActAnswer | Exception) -> None:
+        """Have an answer ready that was expected."""
+        self._under_way -= 1
+        try:
+            reply = _reply(act, answer)
+        except Exception:
+            log.exception("act_failed", extra={"table": act.table})
+            reply = error_reply(act.request_id, ErrorCode.INTERNAL)
+        count_answer(type(act).__name__.lower(), reply.name if isinstance(reply, Error) else "ok", is_act=True)
+        self._answers.append(framed(self._outlet.codec, reply))
+
+    def write(self) -> None:
+        """Write what is ready, in one go."""
+        self._outlet.write(b"".join(self._answers))
+        self._answers.clear()
+        if self._written is not None:
+            self._written.set()
 
 
-def _answer(act: Act, decided: asyncio.Future[ActAnswer]) -> Receipt | Error:
-    error = decided.exception()
-    if error is None:
-        return receipt_or_error(act, decided.result())
-    if isinstance(error, StoreError):
-        return error_of(act.request_id, error)
-    log.error("act_failed", exc_info=error, extra={"table": act.table})
-    return error_reply(act.request_id, ErrorCode.INTERNAL)
+def _reply(act: Act, answer: ActAnswer | Exception) -> Receipt | Error:
+    match answer:
+        case ActAnswer():
+            return receipt_or_error(act, answer)
+        case StoreError():
+            return error_of(act.request_id, answer)
+        case _:
+            raise answer

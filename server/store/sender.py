@@ -1,23 +1,26 @@
 """Commands on their way to one server: they share one connection, and none waits for the answer to another.
 
 What a call costs here is mostly the work around it, so there is little: what is asked in one moment is written in one
-go, what whole tables wait for at once and before the rest, and answers are read in the order of the questions. So many
-may be under way; the next ones wait and go together: latency when quiet, throughput when busy. Nothing is sent twice,
-and whoever stops waiting leaves no reply to anybody else: its answer is read and dropped.
+go, what whole tables wait for at once and before the rest, and answers are handed out where they arrive, in the order
+of the questions. So many may be under way; the next ones wait and go together: latency when quiet, throughput when
+busy. Nothing is sent twice, and whoever stops waiting leaves no reply to anybody else: its answer is read and dropped.
+
+The library opens a line and says hello on it; from then on it is read and written here.
 """
 
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from hiredis import pack_command
+from hiredis import PushNotification, Reader, pack_command
+from redis._parsers.base import BaseParser
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as DriverConnectionError
-from redis.exceptions import ReadOnlyError, ResponseError
+from redis.exceptions import InvalidResponse, ReadOnlyError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.store.errors import StoreAway
@@ -46,6 +49,45 @@ class _Asked(NamedTuple):
     since_s: float
 
 
+_NOT_ENOUGH: Final = object()
+
+
+class _Ears(asyncio.Protocol):
+    """Hears what comes in on an open line, in place of the library's own stream; `broken` never has a result, but the
+    error that ended it. Whatever `hear` raises ends it too."""
+
+    def __init__(self, hear: Callable[[Any], None]) -> None:
+        self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._hear = hear
+        self._reader = Reader(
+            protocolError=InvalidResponse, replyError=BaseParser.parse_error, notEnoughData=_NOT_ENOUGH
+        )
+
+    def take_over(self, transport: asyncio.BaseTransport) -> None:
+        """Hear what comes from now on; who waits for the end of the line before goes on waiting for it."""
+        self._before = transport.get_protocol()
+        transport.set_protocol(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Give on every answer that is whole."""
+        try:
+            self._reader.feed(data)
+            while not self.broken.done() and (answer := self._reader.gets()) is not _NOT_ENOUGH:
+                if not isinstance(answer, PushNotification):  # nobody subscribes here
+                    self._hear(answer)
+        except Exception as error:
+            self._end(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell that nothing more comes."""
+        self._before.connection_lost(exc)
+        self._end(exc or DriverConnectionError("the server has closed the connection"))
+
+    def _end(self, error: Exception) -> None:
+        if not self.broken.done():
+            self.broken.set_exception(error)
+
+
 class Sender:
     """The way of commands to one server: a line that the first command opens, and the next one again after it broke."""
 
@@ -56,8 +98,10 @@ class Sender:
         self._first: deque[_Asked] = deque()
         self._waiting: deque[_Asked] = deque()
         self._under_way: deque[_Asked] = deque()
-        self._out: asyncio.StreamWriter | None = None
+        self._out: asyncio.WriteTransport | None = None
         """The way out of the line that is open."""
+        self._readers: Mapping[Any, Callable[..., Any]] = {}
+        """How the library reads the answers to some commands."""
         self._is_called = False
         self._heard_s = 0.0
         """When the server answered last, or was asked again after nothing was under way."""
@@ -134,9 +178,11 @@ class Sender:
                 raise
             read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
             try:
-                self._out = connection._writer  # its own way of writing waits, and is not to be cancelled
+                ears = _Ears(self._hear)
+                ears.take_over(connection._writer.transport)
+                self._out, self._readers = connection._writer.transport, client.response_callbacks
                 self._send_on()
-                await self._read(client, connection)
+                await ears.broken
             finally:
                 self._out = None
                 connection.socket_timeout = read_s_max
@@ -163,19 +209,19 @@ class Sender:
                     some.append(asked)
         return some
 
-    async def _read(self, client: Redis, connection: Any) -> None:
-        """Hand out the answers; what the server refused is an answer too."""
-        while True:
-            answer = await _answer(connection)
-            if not self._under_way:
-                raise DriverConnectionError("the server has answered what it was not asked")
-            asked, self._heard_s = self._under_way.popleft(), monotonic()
-            if self._first or self._waiting:
-                self._call()
-            if not asked.answer.done():
-                _hand_out(answer, asked, client.response_callbacks.get(asked.name))
-            if isinstance(answer, ReadOnlyError):  # another server may be meant by this address now
-                raise answer
+    def _hear(self, answer: Any) -> None:
+        """Hand an answer out; what the server refused is an answer too. Raises the error that ends the line."""
+        if isinstance(answer, DriverConnectionError):  # it does not serve anybody now
+            raise answer
+        if not self._under_way:
+            raise DriverConnectionError("the server has answered what it was not asked")
+        asked, self._heard_s = self._under_way.popleft(), monotonic()
+        if self._first or self._waiting:
+            self._call()
+        if not asked.answer.done():
+            _hand_out(answer, asked, self._readers.get(asked.name))
+        if isinstance(answer, ReadOnlyError):  # another server may be meant by this address now
+            raise answer
 
     async def _watch(self) -> None:
         """Give up what waits for its place for too long, and the line where the server is silent for too long."""
@@ -193,14 +239,7 @@ class Sender:
             _fail(line, error)
 
 
-async def _answer(connection: Any) -> Any:
-    try:
-        return await connection.read_response()
-    except ResponseError as refused:
-        return refused
-
-
-def _hand_out(answer: Any, asked: _Asked, read: Callable[[Any], Any] | None) -> None:
+def _hand_out(answer: Any, asked: _Asked, read: Callable[..., Any] | None) -> None:
     """Give an answer to whoever waits for it, as the library reads those of its command."""
     if isinstance(answer, Exception):
         asked.answer.set_exception(answer)

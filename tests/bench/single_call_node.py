@@ -11,20 +11,21 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from client_sdk.protocol.messages import Act
 from server import node
-from server.batcher import Batcher
+from server.batcher import Asker, Batcher
 from server.cli import main
 from server.store import driver
 from server.store.sender import Command
-from server.store.tables import ActAnswer, ActLine
+from server.store.tables import ActLine
 
 
 class SingleCalls(Batcher):
     """The acts of one table, each in a queue of its own."""
 
-    def submit(self, line: ActLine) -> asyncio.Future[ActAnswer]:
-        """Send an act; the future gives its answer or a `StoreError`."""
-        return Batcher(self._table, self._tables, self._obtain).submit(line)
+    def submit(self, line: ActLine, act: Act, asker: Asker) -> None:
+        """Send an act by itself."""
+        Batcher(self._table, self._tables, self._obtain).submit(line, act, asker)
 
 
 class LibraryCalls:

@@ -13,6 +13,7 @@ from server import batcher as batcher_module
 from server.batcher import ACTS_A_CALL_MAX, Batcher, Busy
 from server.store.errors import StoreAway, StoreError, StoreRefused
 from server.store.tables import ActAnswer, ActLine, Need, Tables
+from tests.support.asking import submit
 
 
 class GatedTables:
@@ -80,7 +81,7 @@ async def batcher(tables: GatedTables) -> Batcher:
 
 
 async def test_a_lone_act_goes_at_once(batcher: Batcher, tables: GatedTables) -> None:
-    future = batcher.submit(line(1))
+    future = submit(batcher, line(1))
     await settle()
     assert tables.calls == [[1]]
     assert not future.done()
@@ -89,21 +90,21 @@ async def test_a_lone_act_goes_at_once(batcher: Batcher, tables: GatedTables) ->
 
 
 async def test_what_comes_during_a_call_goes_together_in_the_next(batcher: Batcher, tables: GatedTables) -> None:
-    futures = [batcher.submit(line(1))]
+    futures = [submit(batcher, line(1))]
     await settle()
-    futures += [batcher.submit(line(number)) for number in (2, 3, 4)]
+    futures += [submit(batcher, line(number)) for number in (2, 3, 4)]
     await settle()
     assert tables.calls == [[1]]
     await tables.let_one_through()
     assert tables.calls == [[1], [2, 3, 4]]
-    futures.append(batcher.submit(line(5)))
+    futures.append(submit(batcher, line(5)))
     tables.open()
     assert [(await future).at_ms for future in futures] == [1, 2, 3, 4, 5]
     assert tables.calls == [[1], [2, 3, 4], [5]]
 
 
 async def test_a_call_is_bounded(batcher: Batcher, tables: GatedTables) -> None:
-    futures = [batcher.submit(line(number)) for number in range(3 * ACTS_A_CALL_MAX + 7)]
+    futures = [submit(batcher, line(number)) for number in range(3 * ACTS_A_CALL_MAX + 7)]
     tables.open()
     answers = await asyncio.gather(*futures)
     assert [answer.at_ms for answer in answers] == list(range(len(futures)))
@@ -113,21 +114,21 @@ async def test_a_call_is_bounded(batcher: Batcher, tables: GatedTables) -> None:
 async def test_the_queue_is_bounded(batcher: Batcher, tables: GatedTables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes too late is told at once, and nothing of it is sent; those that wait are served."""
     monkeypatch.setattr(batcher_module, "ACTS_WAITING_MAX", 10)
-    futures = [batcher.submit(line(0))]
+    futures = [submit(batcher, line(0))]
     await settle()
-    futures += [batcher.submit(line(number)) for number in range(1, 11)]
+    futures += [submit(batcher, line(number)) for number in range(1, 11)]
     for _ in range(3):
         with pytest.raises(Busy):
-            _ = batcher.submit(line(99))
+            _ = submit(batcher, line(99))
     tables.open()
     assert [(await future).at_ms for future in futures] == list(range(11))
     assert tables.sent == list(range(11))
-    assert (await batcher.submit(line(11))).at_ms == 11
+    assert (await submit(batcher, line(11))).at_ms == 11
 
 
 async def test_an_act_whose_sender_has_gone_is_decided_nevertheless(batcher: Batcher, tables: GatedTables) -> None:
     """It may be on its way already; the others' answers stay with the others."""
-    futures = [batcher.submit(line(number)) for number in range(6)]
+    futures = [submit(batcher, line(number)) for number in range(6)]
     await settle()
     for number in (0, 3, 5):
         futures[number].cancel()
@@ -140,9 +141,9 @@ async def test_an_act_whose_sender_has_gone_is_decided_nevertheless(batcher: Bat
 async def test_a_failed_call_fails_its_acts_and_no_others(
     batcher: Batcher, tables: GatedTables, error: StoreError
 ) -> None:
-    futures = [batcher.submit(line(1))]
+    futures = [submit(batcher, line(1))]
     await settle()
-    futures.append(batcher.submit(line(2)))
+    futures.append(submit(batcher, line(2)))
     tables.fails = error
     await tables.let_one_through()
     assert futures[0].exception() is error
@@ -150,13 +151,13 @@ async def test_a_failed_call_fails_its_acts_and_no_others(
     tables.fails = None
     tables.open()
     assert (await futures[1]).at_ms == 2
-    assert (await batcher.submit(line(3))).at_ms == 3
+    assert (await submit(batcher, line(3))).at_ms == 3
     await batcher.close()
 
 
 async def test_closing_waits_for_what_was_submitted(batcher: Batcher, tables: GatedTables) -> None:
     await batcher.close()
-    futures = [batcher.submit(line(number)) for number in range(200)]
+    futures = [submit(batcher, line(number)) for number in range(200)]
     tables.open()
     await batcher.close()
     assert all(future.done() for future in futures)
@@ -164,9 +165,9 @@ async def test_closing_waits_for_what_was_submitted(batcher: Batcher, tables: Ga
 
 
 async def test_nobody_waits_for_ever_behind_an_unexpected_failure(batcher: Batcher, tables: GatedTables) -> None:
-    futures = [batcher.submit(line(1))]
+    futures = [submit(batcher, line(1))]
     await settle()
-    futures.append(batcher.submit(line(2)))
+    futures.append(submit(batcher, line(2)))
     tables.fails = RuntimeError("a fault of ours")
     tables.open()
     try:
@@ -192,7 +193,7 @@ async def test_order_and_answers_of_any_run(steps: list[str]) -> None:
     for step in steps:
         match step:
             case "submit":
-                futures.append(batcher.submit(line(len(futures))))
+                futures.append(submit(batcher, line(len(futures))))
             case "through":
                 await settle()
                 await tables.let_one_through()

@@ -21,6 +21,7 @@ from server.store.tables import Need, Tables
 from server.store.wallets import Wallets
 from server.table import machine
 from tests.integration.store.checks import NODE, Ledger, Owner, fresh_id, refusal_of
+from tests.support.asking import submit
 from tests.support.table_rules import rules_of
 
 DAY_MS = 86_400_000
@@ -59,7 +60,7 @@ class Player:
             spot, chip = "", ""
         line = self.owners[at].line(self.patron, verb, spot, chip)
         try:
-            return (await self.batchers[at].submit(line)).code
+            return (await submit(self.batchers[at], line)).code
         except Refused as refused:
             return refused.code
 

@@ -17,6 +17,7 @@ from websockets.protocol import Event, State
 
 from server.connection import Connection
 from server.doors import Doors
+from server.inlet import is_between_messages, whole_message
 from server.outlet import Outlet
 from server.slow_lane import SlowLane
 from server.waiting_room import WaitingRoom
@@ -66,7 +67,6 @@ class Socket(ServerConnection):
     _is_in_lane = False
     _is_resting = False
     _bulk_s = 0.0
-    _is_bulk = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a socket, or have it wait at the door."""
@@ -97,11 +97,25 @@ class Socket(ServerConnection):
         """Read what came, and note that the peer lives, whatever it says."""
         self.has_spoken = True
         if len(data) <= PIECE_BYTES and not self._unread:
-            super().data_received(data)
+            if self.connection is not None:
+                data = self._hear(data, self.connection)
+            if data:
+                super().data_received(data)
             return
         self._unread += data
         self.transport.pause_reading()
         self._read_on()
+
+    def _hear(self, data: bytes, connection: Connection) -> bytes:
+        """Give acts to the connection where they arrive, and return the rest, which is the library's: nothing where it
+        has begun a frame or a message itself, or closes."""
+        start = 0
+        while is_between_messages(self.protocol) and (found := whole_message(data, start)) is not None:
+            message, end = found
+            if not connection.hear(message):
+                break
+            start = end
+        return data[start:]
 
     def read_piece(self) -> bool:
         """Read a piece of what came at once; false where there is no more, or nobody takes it now."""
@@ -110,9 +124,7 @@ class Socket(ServerConnection):
         piece = bytes(self._unread[:PIECE_BYTES])
         del self._unread[:PIECE_BYTES]
         began_s = thread_time()
-        self._is_bulk = True
         super().data_received(piece)
-        self._is_bulk = False
         self._bulk_s += thread_time() - began_s
         if self._unread and not self.recv_messages.paused and not self.transport.is_closing():
             return True
@@ -149,8 +161,6 @@ class Socket(ServerConnection):
         """Take a frame, unless it is one more of a message in far too many."""
         if isinstance(event, Frame) and event.opcode in _DATA:
             if self.connection is not None:
-                if event.fin and event.opcode is not Opcode.CONT and self._is_heard(self.connection, event):
-                    return
                 self.connection.wait_in_line()
             self._fragments = 0 if event.fin else self._fragments + 1
             if self._fragments > FRAGMENTS_MAX:
@@ -158,16 +168,6 @@ class Socket(ServerConnection):
                 self.send_data()
                 return
         super().process_event(event)
-
-    def _is_heard(self, connection: Connection, message: Frame) -> bool:
-        """Give a whole message out of a short read to the connection at once; false where it is to be queued."""
-        if self._is_bulk:
-            return False
-        try:
-            frame = bytes(message.data) if message.opcode is Opcode.BINARY else str(message.data, "utf-8")
-        except UnicodeDecodeError:  # the library has an answer to that
-            return False
-        return connection.hear(frame)
 
     def probe(self, frame: bytes) -> None:
         """Ask the peer whether it lives."""

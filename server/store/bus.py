@@ -10,13 +10,14 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
+from server.fair_loop import let_go_first
 from server.store import keys
 from server.store.driver import Driver, Translated
 from server.store.errors import StoreAway, StoreError
@@ -65,6 +66,8 @@ class Subscription:
             else:
                 pubsub = client.pubsub()
                 await pubsub.ssubscribe(channel)
+                line: Any = pubsub.connection
+                let_go_first(line._writer.transport)
                 self._readers[client] = (pubsub, asyncio.create_task(self._read(pubsub), name="bus"))
 
     async def remove(self, table: str) -> None:

@@ -23,6 +23,7 @@ from redis.exceptions import ConnectionError as DriverConnectionError
 from redis.exceptions import InvalidResponse, ReadOnlyError
 from redis.exceptions import TimeoutError as DriverTimeoutError
 
+from server.fair_loop import let_go_first
 from server.store.errors import StoreAway
 
 UNDER_WAY_MAX: Final = 32
@@ -179,8 +180,10 @@ class Sender:
             read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
             try:
                 ears = _Ears(self._hear)
-                ears.take_over(connection._writer.transport)
-                self._out, self._readers = connection._writer.transport, client.response_callbacks
+                transport: asyncio.WriteTransport = connection._writer.transport
+                ears.take_over(transport)
+                let_go_first(transport)
+                self._out, self._readers = transport, client.response_callbacks
                 self._send_on()
                 await ears.broken
             finally:

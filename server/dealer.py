@@ -60,9 +60,10 @@ KEY_RETRY_MS: Final = 2_000
 """A table whose secret this node can't open is looked at again so often: another node may hold the key."""
 SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
-CROWD_MS_A_SEAT: Final = 0.2
-"""The crowd is told at most as often as there are renewals, and less often the larger it is: telling thousands three
-times a second what they bet takes longer than their bets."""
+CROWD_MS_A_SEAT: Final = 2
+CROWD_MS_MAX: Final = 2_000
+"""The crowd is told at most once a renewal, and less often the larger it is: to tell thousands three times a second what
+they bet takes longer than their bets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Dealer:
         self._wishes, self._operated = Wishes(), -1
         self._shoe: OpenShoe | None = None
         self._told_crowd = -1
-        self._tell_crowd_at_ms = 0.0
+        self._tell_crowd_at_ms = 0
         self._told_pause = ""
         self._cleared_for: tuple[str, ...] = ()
         self._look_again_at_ms = 0
@@ -421,7 +422,7 @@ class Dealer:
             await self._clear_dead_seats()
         if pulse.touched != self._told_crowd and pulse.now_ms >= self._tell_crowd_at_ms:
             self._told_crowd = pulse.touched
-            self._tell_crowd_at_ms = pulse.now_ms + pulse.seated * CROWD_MS_A_SEAT
+            self._tell_crowd_at_ms = pulse.now_ms + min(pulse.seated * CROWD_MS_A_SEAT, CROWD_MS_MAX)
             view = (await self._tables.view(self.table)).view
             crowd = Crowd(table=self.table, round=view.round, crowd=view.crowd)
             await bus.publish(self._at.driver, self.table, "crowd", pack(crowd))

@@ -9,7 +9,7 @@ that its patron sends behind it are held until the grant is there, and go first,
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from client_sdk.protocol.messages import Act
@@ -100,8 +100,10 @@ class Batcher:
                 self._take_answers(batch, answers)
 
     def _take_answers(self, batch: list[Pending], answers: list[ActAnswer]) -> None:
+        """Hold whoever needs something first, and tell the others: where more waits, behind the next call, so that the
+        store and this node work at the same time."""
         needs: dict[str, Need] = {}
-        answered: dict[Asker, None] = {}
+        decided: list[tuple[Pending, ActAnswer]] = []
         for pending, answer in zip(batch, answers, strict=True):
             patron, need = pending.line.patron, answer.need
             if need is not None:
@@ -109,10 +111,7 @@ class Batcher:
                 needs.setdefault(patron, need)
             else:
                 self._grants.pop(patron, None)
-                pending.asker.take(pending.act, answer)
-                answered[pending.asker] = None
-        for asker in answered:
-            asker.write()
+                decided.append((pending, answer))
         if needs:
             for pending in self._waiting:
                 if pending.line.patron in needs:
@@ -122,6 +121,10 @@ class Batcher:
             task = asyncio.create_task(self._go_on(patron, need), name=f"allowance {self._table}")
             self._obtaining.add(task)
             task.add_done_callback(self._obtaining.discard)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(_tell, decided)
+        else:
+            _tell(decided)
 
     async def _go_on(self, patron: str, need: Need) -> None:
         """Get a patron what is needed, then send what was held; where it can't be had, its bet is told why."""
@@ -153,8 +156,12 @@ class Batcher:
             await asyncio.wait(tasks)
 
 
-def _fail(batch: list[Pending], error: StoreError) -> None:
-    for pending in batch:
-        pending.asker.take(pending.act, error)
-    for asker in dict.fromkeys(pending.asker for pending in batch):
+def _fail(batch: Sequence[Pending], error: StoreError) -> None:
+    _tell([(pending, error) for pending in batch])
+
+
+def _tell(decided: Sequence[tuple[Pending, ActAnswer | StoreError]]) -> None:
+    for pending, answer in decided:
+        pending.asker.take(pending.act, answer)
+    for asker in dict.fromkeys(pending.asker for pending, _ in decided):
         asker.write()

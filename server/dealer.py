@@ -62,8 +62,8 @@ SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
 CROWD_MS_A_SEAT: Final = 2
 CROWD_MS_MAX: Final = 2_000
-"""The crowd is told at most once a renewal, and less often the larger it is: to tell thousands three times a second what
-they bet takes longer than their bets."""
+"""The crowd is told at most once a renewal, and less often the larger it is: to tell thousands three times a second
+what they bet takes longer than their bets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,10 +567,10 @@ class Dealer:
     async def _settle_round(self) -> None:
         """Pay every bet once, seal the ledger and finish the round; a shoe that is out ends with it."""
         await settle_bets(self._tables, self.table, self._now.lease, self._now.state, self._now.rules)
-        paid, settled = await self._tables.settled_sums(self.table)
-        totals = await self._tables.final_totals(self.table)
-        now_ms = self._clock.now_ms()
-        state, rules, seal = self._now.state, self._now.rules, await self._seal()
+        (paid, settled), totals, seal = await asyncio.gather(
+            self._tables.settled_sums(self.table), self._tables.final_totals(self.table), self._seal()
+        )
+        state, rules, now_ms = self._now.state, self._now.rules, self._clock.now_ms()
         change = machine.finish_round(state, self.table, rules, now_ms, paid, settled, seal, self._secret)
         finished = finished_round(state, now_ms, totals, settled, paid)
         self._clock.hear(await self._tables.finish_round(self.table, self._now.lease, change, finished))

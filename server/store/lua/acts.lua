@@ -133,10 +133,18 @@ local function is_too_much(act)
   return false
 end
 
--- Each verb: (layout, stack, spot, chip, patron) -> new layout, or nil and the refusal.
+local function grown_sums(sums, act)
+  local grown = { player = sums.player, banker = sums.banker, tie = sums.tie }
+  for _, bet in ipairs(act) do
+    grown[bet[1]] = grown[bet[1]] + bet[2]
+  end
+  return grown
+end
+
+-- Each verb: (layout, its sums, stack, spot, chip, patron) -> new layout and its sums, or nil and the refusal.
 local verbs = {}
 
-function verbs.place(layout, stack, spot, chip)
+function verbs.place(layout, before, stack, spot, chip)
   local maximum = limits.maximums[spot]
   if not maximum then
     return nil, 'SPOT_FORBIDDEN'
@@ -145,8 +153,7 @@ function verbs.place(layout, stack, spot, chip)
     return nil, 'CHIP_UNKNOWN'
   end
   local act = { { spot, chip } }
-  local grown = with_act(layout, act)
-  local sums = sums_of(grown)
+  local sums = grown_sums(before, act)
   if has_conflict(sums) then
     return nil, 'SPOTS_CONFLICT'
   end
@@ -162,23 +169,27 @@ function verbs.place(layout, stack, spot, chip)
   if chip > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
-  return grown
+  return with_act(layout, act), sums
 end
 
-function verbs.undo(layout, _, spot)
+local function with_sums(layout)
+  return layout, sums_of(layout)
+end
+
+function verbs.undo(layout, _, _, spot)
   if spot == '' then
     if #layout == 0 then
       return nil, 'NOTHING_TO_UNDO'
     end
     local last = layout[#layout]
-    return without_stumps(filtered(layout, function(bet)
+    return with_sums(without_stumps(filtered(layout, function(bet)
       for _, gone in ipairs(last) do
         if gone == bet then
           return false
         end
       end
       return true
-    end))
+    end)))
   end
   local top = nil
   for _, act in ipairs(layout) do
@@ -191,16 +202,16 @@ function verbs.undo(layout, _, spot)
   if not top then
     return nil, 'NOTHING_TO_UNDO'
   end
-  return without_stumps(filtered(layout, function(bet)
+  return with_sums(without_stumps(filtered(layout, function(bet)
     return bet ~= top
-  end))
+  end)))
 end
 
 function verbs.clear()
-  return {}
+  return with_sums({})
 end
 
-function verbs.rebet(layout, stack, _, _, patron)
+function verbs.rebet(layout, _, stack, _, _, patron)
   if #layout > 0 then
     return nil, 'LAYOUT_NOT_EMPTY'
   end
@@ -240,14 +251,14 @@ function verbs.rebet(layout, stack, _, _, patron)
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
-  return { act }
+  return { act }, sums
 end
 
-function verbs.double(layout, stack)
+function verbs.double(layout, sums, stack)
   if #layout == 0 then
     return nil, 'NOTHING_TO_DOUBLE'
   end
-  local sums, act = sums_of(layout), {}
+  local act = {}
   for _, spot in ipairs(SPOTS) do
     if sums[spot] > 0 then
       if 2 * sums[spot] > limits.maximums[spot] then
@@ -262,17 +273,16 @@ function verbs.double(layout, stack)
   if total_of(sums) > stack then
     return nil, 'INSUFFICIENT_STACK'
   end
-  return with_act(layout, act)
+  return with_act(layout, act), grown_sums(sums, act)
 end
 
-function verbs.ready(layout)
-  return layout
+function verbs.ready(layout, sums)
+  return layout, sums
 end
 
--- Moves the chips: the stack pays what the layout gained, the table's sums follow, and the ledger has it; returns the sums
--- and the stack after it.
-local function lay(patron, before, layout, request_id, verb, spot_named, chip)
-  local old, new = sums_of(before), sums_of(layout)
+-- Moves the chips from the layout with the sums `old` to this one with the sums `new`: the stack pays what was gained, the
+-- table's sums follow, and the ledger has it.
+local function lay(patron, old, layout, new, request_id, verb, spot_named, chip)
   local moved = total_of(new) - total_of(old)
   if moved ~= 0 then
     stacks[patron], has_paid[patron] = stacks[patron] - moved, true
@@ -288,19 +298,18 @@ local function lay(patron, before, layout, request_id, verb, spot_named, chip)
     end
   end
   layouts[patron], has_laid[patron] = layout, true
-  return new, stacks[patron]
 end
 
 local needs = {} -- patrons of whom an act waits: those behind it wait too
 
--- Looks whether a patron's own limits let a bet be laid; what is taken back always may be. Returns nil, a refusal, or what
--- is needed.
+-- Looks whether a patron's own limits let the sums of a layout change so; what is taken back always may be. Returns nil, a
+-- refusal, or what is needed.
 local function held_back(patron, old, new)
   if has_limited == false then
     return nil
   end
-  local lying = sum_of(old)
-  local moved = sum_of(new) - lying
+  local lying = total_of(old)
+  local moved = total_of(new) - lying
   local allowance = moved ~= 0 and allowance_of(patron, lying)
   if not allowance then
     return nil
@@ -326,20 +335,21 @@ local function decide(patron, is_connected, request_id, act_round, verb, spot, c
   if not is_open then
     return { 'BETTING_CLOSED', now_ms, closed_at_ms }
   end
-  local layout = layouts[patron]
-  local new, refusal = verbs[verb](layout, stacks[patron], spot, chip, patron)
-  if not new then
-    return { refusal, now_ms, closed_at_ms }
+  local before = layouts[patron]
+  local old = sums_of(before)
+  local layout, new = verbs[verb](before, old, stacks[patron], spot, chip, patron) -- without a layout the second is why
+  if not layout then
+    return { new, now_ms, closed_at_ms }
   end
-  local held = held_back(patron, layout, new)
+  local held = held_back(patron, old, new)
   if held then
     return held
   end
   local is_ready = verb == 'ready' and is_connected -- an away seat's last words must not speak for a seat that is there
   is_ready_now[patron] = is_ready
   touched = touched + 1
-  local sums, left = lay(patron, layout, new, request_id, verb, spot, chip)
-  return { 'ok', now_ms, left, is_ready, sums.player, sums.banker, sums.tie }
+  lay(patron, old, layout, new, request_id, verb, spot, chip)
+  return { 'ok', now_ms, stacks[patron], is_ready, new.player, new.banker, new.tie }
 end
 
 local function answer_to(place)

@@ -32,7 +32,7 @@ from server.connection import Connection, House
 from server.garbage import count_socket
 from server.hub import DRAIN_MS_MAX
 from server.jitter import jittered_s
-from server.keepalive import keep_alive
+from server.keepalive import Keepalive
 from server.open_files import places_to_wait
 from server.page import Page
 from server.slow_lane import SlowLane
@@ -86,7 +86,10 @@ class Gateway:
             lambda: not is_busy() and house.doors.has_room(), places_to_wait(house.doors.limits)
         )
         self._sockets: weakref.WeakSet[Socket] = weakref.WeakSet()
+        self._held_back: set[Socket] = set()
+        """Those whose peers have not taken everything yet."""
         self._full_since_s: dict[str, float] = {}
+        self._keepalive = Keepalive(PING_INTERVAL_S, PING_TIMEOUT_S)
         self._lane = SlowLane()
 
     def __repr__(self) -> str:
@@ -171,11 +174,7 @@ class Gateway:
 
     async def keep_alive(self) -> None:
         """Ping every connection, and end those that are silent, until cancelled."""
-        await keep_alive(
-            lambda: [socket for socket in self._sockets if socket.connection is not None],
-            PING_INTERVAL_S,
-            PING_TIMEOUT_S,
-        )
+        await self._keepalive.run()
 
     async def tend(self) -> None:
         """Cut, until cancelled, who does not take what waits for it: for too long, or while all together have too
@@ -183,9 +182,9 @@ class Gateway:
         while True:
             await asyncio.sleep(jittered_s(TEND_MS))
             waiting = {
-                c: waiting_bytes
-                for c in self._connections.values()
-                if (waiting_bytes := c.outlet.waiting_bytes) and not c.outlet.is_closing
+                c: c.outlet.waiting_bytes
+                for socket in self._held_back
+                if (c := socket.connection) is not None and not c.outlet.is_closing
             }
             full = {c for c in waiting if c.outlet.is_full}
             now_s = monotonic()
@@ -212,9 +211,11 @@ class Gateway:
             websocket, codec, self._house, connection_id, websocket.address
         )
         websocket.connection, websocket.outlet = connection, connection.outlet
+        self._keepalive.enter(websocket)
         try:
             await connection.run()
         finally:
+            self._keepalive.leave(websocket)
             websocket.connection = None
             del self._connections[connection_id]
             doors.leave(websocket.address, connection.counted_patron)
@@ -227,6 +228,7 @@ class Gateway:
         count_socket(self.sockets_made)
         websocket = Socket(*args, **how)
         websocket.doors, websocket.room, websocket.lane = self._house.doors, self._waiting_room, self._lane
+        websocket.held_back = self._held_back
         self._sockets.add(websocket)
         return websocket
 

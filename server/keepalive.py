@@ -1,21 +1,20 @@
 """Does a peer still live? Every connection is pinged, and one from which nothing comes any more is ended.
 
 The library's own keepalive is a task, a timer and a future for each connection; with a thousand seats it took more of
-the node's time than their events. Here one task looks at all, the ping is the same bytes for everybody, and whatever
-comes from a peer counts as a sign of life.
+the node's time than their events. Here one task pings those whose turn it is, in the order in which they were pinged
+before, with the same bytes for everybody; whatever comes from a peer counts as a sign of life.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Final, Protocol
 
 from websockets.frames import Frame, Opcode
 
 LOOKS_A_PING: Final = 10
-"""Connections are looked at so often between two pings, so that their pings are spread as they came."""
-LINES_A_TURN: Final = 500
-"""Looked at in a row, in a millisecond or two; then the node's other work has its turn."""
+"""So often between two pings of a connection it is looked whose turn it is: pings are spread as they came."""
+LINES_A_TURN: Final = 100
+"""Pinged in a row, in a few milliseconds; then the node's other work has its turn."""
 PING: Final = Frame(Opcode.PING, b"punto").serialize(mask=False, extensions=[])
 
 
@@ -23,7 +22,6 @@ class Line(Protocol):
     """What a keepalive needs of a connection. `has_spoken` is set whenever something comes from the peer."""
 
     has_spoken: bool
-    pinged_at_s: float
 
     def probe(self, frame: bytes) -> None:
         """Write a ping."""
@@ -34,22 +32,57 @@ class Line(Protocol):
         ...
 
 
-async def keep_alive(lines: Callable[[], Sequence[Line]], interval_s: float, timeout_s: float) -> None:
-    """Look at all lines until cancelled."""
-    while True:
-        await asyncio.sleep(interval_s / LOOKS_A_PING)
-        those_now = lines()
-        for start in range(0, len(those_now), LINES_A_TURN):
-            look(those_now[start : start + LINES_A_TURN], monotonic(), interval_s, timeout_s)
-            await asyncio.sleep(0)
+class Keepalive:
+    """The connections of a node, by when they were pinged last. One that has spoken is pinged `interval_s` later, one
+    that has not is ended `timeout_s` later."""
 
+    def __init__(self, interval_s: float, timeout_s: float) -> None:
+        self._interval_s = interval_s
+        self._timeout_s = timeout_s
+        self._pinged: dict[Line, float] = {}
+        self._unheard: dict[Line, float] = {}
+        """Those whose turn it was, and from whom nothing had come."""
 
-def look(lines: Iterable[Line], now_s: float, interval_s: float, timeout_s: float) -> None:
-    """Ping who has spoken since its last ping, an interval after that; end who has said nothing for the time-out."""
-    for line in lines:
-        silent_s = now_s - line.pinged_at_s
-        if line.has_spoken and silent_s >= interval_s:
-            line.has_spoken, line.pinged_at_s = False, now_s
-            line.probe(PING)
-        elif not line.has_spoken and silent_s >= timeout_s:
-            line.end_silent()
+    def __repr__(self) -> str:
+        return f"<Keepalive lines={len(self._pinged)} unheard={len(self._unheard)}>"
+
+    def enter(self, line: Line, now_s: float | None = None) -> None:
+        """Look after a line, which has just shown that it lives."""
+        self._pinged[line] = monotonic() if now_s is None else now_s
+
+    def leave(self, line: Line) -> None:
+        """Look after it no more."""
+        self._pinged.pop(line, None)
+        self._unheard.pop(line, None)
+
+    async def run(self) -> None:
+        """Ping and end until cancelled."""
+        while True:
+            are_more = self.look(monotonic())
+            await asyncio.sleep(0 if are_more else self._interval_s / LOOKS_A_PING)
+
+    def look(self, now_s: float) -> bool:
+        """Ping and end some of those whose turn it is; whether there are more."""
+        for line, pinged_s in list(self._unheard.items()):
+            if line.has_spoken:
+                del self._unheard[line]
+                self._ping(line, now_s)
+            elif now_s - pinged_s >= self._timeout_s:
+                line.end_silent()
+        due: list[Line] = []
+        for line, pinged_s in self._pinged.items():
+            if now_s - pinged_s < self._interval_s or len(due) == LINES_A_TURN:
+                break
+            due.append(line)
+        for line in due:
+            pinged_s = self._pinged.pop(line)
+            if line.has_spoken:
+                self._ping(line, now_s)
+            else:
+                self._unheard[line] = pinged_s
+        return len(due) == LINES_A_TURN
+
+    def _ping(self, line: Line, now_s: float) -> None:
+        line.has_spoken = False
+        self._pinged[line] = now_s
+        line.probe(PING)

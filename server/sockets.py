@@ -7,7 +7,7 @@ taken from that socket meanwhile.
 
 import asyncio
 import logging
-from time import monotonic, thread_time
+from time import thread_time
 from typing import Final
 
 from websockets.asyncio.server import ServerConnection
@@ -55,11 +55,12 @@ class Socket(ServerConnection):
     doors: Doors
     room: WaitingRoom
     lane: SlowLane
+    held_back: "set[Socket]"
+    """The sockets of the node whose peers have not taken everything."""
     address = ""
     connection: Connection | None = None
     outlet: Outlet | None = None
     has_spoken = True
-    pinged_at_s = 0.0
     is_gone = False
     _is_waiting = True
     _is_turned_away = False
@@ -86,7 +87,6 @@ class Socket(ServerConnection):
             self._is_turned_away = True
             self.abort()
             return
-        self.pinged_at_s = monotonic()
         super().connection_made(transport)
         self._unread = bytearray()
         self.recv_messages.resume = self._read_on
@@ -197,6 +197,10 @@ class Socket(ServerConnection):
     def _look(self) -> None:
         if self.outlet is not None:
             self.outlet.look()
+            if self.outlet.waiting_bytes:
+                self.held_back.add(self)
+            else:
+                self.held_back.discard(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
@@ -205,6 +209,7 @@ class Socket(ServerConnection):
         if self.outlet is not None:
             self.outlet.shut()
             self.outlet = None
+            self.held_back.discard(self)
         self.doors.settle(self)
         if not self._is_turned_away and not self._is_waiting:
             super().connection_lost(exc)

@@ -20,6 +20,8 @@ class Reader:
         self.patron = name
         self.outlet = SimpleNamespace(waiting_bytes=waiting_bytes, is_full=False, is_closing=False)
         self.is_cut = False
+        self.connection = self
+        """Its own socket as well."""
 
     def cut(self) -> None:
         self.is_cut = self.outlet.is_closing = True
@@ -31,6 +33,7 @@ async def test_past_the_bound_the_slowest_are_closed(monkeypatch: pytest.MonkeyP
     door = Gateway(cast(Any, SimpleNamespace(doors=doors, node_id="n")), lambda: True, lambda: False)
     readers = {name: Reader(name, waiting) for name, waiting in {"a": 100, "b": 6_000, "c": 5_000, "d": 0}.items()}
     door._connections = cast(Any, readers)
+    door._held_back = cast(Any, {reader for reader in readers.values() if reader.outlet.waiting_bytes})
     tending = asyncio.create_task(door.tend())
     async with asyncio.timeout(5):
         while not readers["b"].is_cut:

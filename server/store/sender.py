@@ -27,8 +27,9 @@ from server.fair_loop import let_go_first
 from server.store.errors import StoreAway
 
 UNDER_WAY_MAX: Final = 32
-"""Commands that the server was sent and has not answered: what goes first waits for so many at most, and so many tasks
-go on in one turn of the loop."""
+"""Commands that the server was sent and has not answered, at most; so many tasks go on in one turn of the loop."""
+BEFORE_THE_FIRST_MAX: Final = 12
+"""Of those that do not go first nothing more is sent where so many are under way: what goes first waits for them."""
 WAIT_MS_MAX: Final = 3_000
 """So long a command waits for its place at most."""
 LOOKS: Final = 8
@@ -204,9 +205,8 @@ class Sender:
     def _next(self) -> list[_Asked]:
         """Take what may be sent now, but not what nobody waits for any more."""
         some: list[_Asked] = []
-        room = UNDER_WAY_MAX - len(self._under_way)
-        for line in (self._first, self._waiting):
-            while line and len(some) < room:
+        for line, at_most in ((self._first, UNDER_WAY_MAX), (self._waiting, BEFORE_THE_FIRST_MAX)):
+            while line and len(self._under_way) + len(some) < at_most:
                 asked = line.popleft()
                 if not asked.answer.done():
                     some.append(asked)

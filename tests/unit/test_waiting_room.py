@@ -68,7 +68,7 @@ async def test_while_the_loop_is_in_time_all_that_may_are_let_in(looks: Looks) -
 async def test_even_then_no_more_at_a_look_than_the_loop_bears(looks: Looks) -> None:
     may = [False]
     room = WaitingRoom(lambda: may[0])
-    comers = waiting(room, AT_ONCE + 3)
+    comers = waiting(room, AT_ONCE + 1)
     may[0] = True
     await looks.take(room, 0)
     assert [comer.became for comer in comers].count("in") == AT_ONCE

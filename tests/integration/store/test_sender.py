@@ -23,6 +23,12 @@ async def line(raw: Redis) -> AsyncIterator[Sender]:
     await line.close()
 
 
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two commands be under way, whoever they are for."""
+    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
+    monkeypatch.setattr(sender, "BEFORE_THE_FIRST_MAX", 2)
+
+
 async def echoes(line: Sender, *words: str) -> Sequence[object]:
     answers: Sequence[object] = await asyncio.gather(
         *(line.send(("ECHO", word)) for word in words), return_exceptions=True
@@ -40,7 +46,7 @@ async def stuck(line: Sender) -> "asyncio.Task[object]":
 async def test_what_a_table_waits_for_goes_before_what_only_one_does(
     line: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
+    narrow(monkeypatch)
     answered = []
 
     async def ask(number: int) -> None:
@@ -51,10 +57,29 @@ async def test_what_a_table_waits_for_goes_before_what_only_one_does(
     assert answered == [str(number).encode() for number in (3, 7, 11, 0, 1, 2, 4, 5, 6, 8, 9, 10)]
 
 
+async def test_what_a_table_waits_for_waits_for_few(line: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "BEFORE_THE_FIRST_MAX", 2)
+    answered = []
+
+    async def ask(number: int) -> None:
+        sender.go_first(number == 8)
+        answered.append(await line.send(("ECHO", str(number))))
+
+    await line.send(("PING",))
+    await asyncio.gather(*(ask(number) for number in range(9)))
+    assert answered == [str(number).encode() for number in (8, 0, 1, 2, 3, 4, 5, 6, 7)]
+    others = [asyncio.create_task(ask(number)) for number in range(8)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # two of them are under way
+    await ask(8)
+    await asyncio.gather(*others)
+    assert answered[9:] == [str(number).encode() for number in (0, 1, 8, 2, 3, 4, 5, 6, 7)]
+
+
 async def test_a_broken_line_fails_what_was_sent_and_nothing_else(
     line: Sender, raw: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
+    narrow(monkeypatch)
     number = await line.send(("CLIENT ID",))
     first = await stuck(line)
     others = asyncio.create_task(echoes(line, "sent", "waits", "waits too"))
@@ -102,7 +127,7 @@ async def test_one_that_can_t_be_reached_fails_all_that_wait() -> None:
 
 
 async def test_a_closed_line_tells_all_that_wait(line: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "UNDER_WAY_MAX", 2)
+    narrow(monkeypatch)
     first = await stuck(line)
     others = asyncio.create_task(echoes(line, "sent", "waits"))
     await asyncio.sleep(0.1)

@@ -285,15 +285,17 @@ async def test_cuts_lose_and_repeat_no_event(come: Any, node_url: str, proxy: Pr
         proxy.cut()
         await came_back(proxy, accepted, table)
         assert table.is_seated
+
+    def both() -> set[int]:
+        return log.numbered().keys() & seen.numbered().keys()
+
     last = table.mirror.seq + 5
-    await until(lambda: table.mirror.seq >= last and max(seen.numbered(), default=0) >= last)
+    await until(lambda: max(both(), default=0) >= last and len(both()) > 20)
     await log.end()
     await seen.end()
     log.assert_gapless()
     seen.assert_gapless()
-    both = log.numbered().keys() & seen.numbered().keys()
-    assert len(both) > 20
-    assert all(log.numbered()[seq] == seen.numbered()[seq] for seq in both)
+    assert all(log.numbered()[seq] == seen.numbered()[seq] for seq in both())
     assert table.mirror.stack == BUY_IN
 
 

@@ -403,7 +403,7 @@ async def test_a_returning_client_gets_what_it_missed_or_a_snapshot(arrive, bris
 async def test_who_is_too_far_behind_gets_a_snapshot(arrive, tmp_path: Path) -> None:
     """What a returning client missed is in neither the node's memory nor the store's stream any more."""
     table = "royal-1"
-    async with own_node(tmp_path / "data", betting_ms=100, card_ms=0, result_ms=0) as node:
+    async with own_node(tmp_path / "data", betting_ms=100, card_ms=0, result_ms=0, grace_ms=60_000) as node:
         client = await arrive(node.url)
         await client.join(table, 100)
         await client.next("round_settled", table=table)

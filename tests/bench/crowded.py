@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from client_sdk.timekeeper import QUICK_PINGS
 from tests.bench.figures import percentile
 from tests.bench.house import BUY_IN, house
 from tests.bench.process import crowd, resident_kib
@@ -39,7 +40,8 @@ async def measure(seats: int, tables: int, seconds: float) -> Crowding:
         )
         kib = (resident_kib(at.node.pid) - before_kib) / seats
         print(f"    {seats} seats at {tables} tables after {took_s:.1f} s, {kib:.1f} KiB each", file=sys.stderr)
-        await lines.call("ping", group="all")
+        for _ in range(QUICK_PINGS):  # as the SDK does when it has joined
+            await lines.call("ping", group="all")
         for name in names:
             await at.resume(name)
             await asyncio.sleep(START_STEP_S)

@@ -129,6 +129,11 @@ class FairLoop(asyncio.SelectorEventLoop):
             self._fair.let_go_first(sock.fileno())
 
 
+def new_loop() -> asyncio.AbstractEventLoop:
+    """Make a fair loop, or an ordinary one where the system has no epoll."""
+    return FairLoop() if hasattr(select, "epoll") else asyncio.new_event_loop()
+
+
 def let_go_first(transport: asyncio.BaseTransport) -> None:
     """Do so where the running loop is a fair one."""
     loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from server import logs
-from server.fair_loop import FairLoop
+from server.fair_loop import new_loop
 from server.options.flags import add_flags, flags_of
 from server.options.sameness import told
 from server.options.sources import gather
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     logs.configure(settings.log_level, settings.log_format, settings.worker)
     if settings.worker:
         become_worker(settings.worker)
-    with asyncio.Runner(loop_factory=FairLoop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(serve(settings, argv, lambda address: _say_open(settings, address)))
     return 0
 

@@ -56,11 +56,12 @@ _NOT_ENOUGH: Final = object()
 
 class _Ears(asyncio.Protocol):
     """Hears what comes in on an open line, in place of the library's own stream; `broken` never has a result, but the
-    error that ended it. Whatever `hear` raises ends it too."""
+    error that ended it. Whatever `hear` raises ends it too, and `end` is told in that moment."""
 
-    def __init__(self, hear: Callable[[Any], None]) -> None:
+    def __init__(self, hear: Callable[[Any], None], end: Callable[[], None]) -> None:
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._hear = hear
+        self._tell_end = end
         self._reader = Reader(
             protocolError=InvalidResponse, replyError=BaseParser.parse_error, notEnoughData=_NOT_ENOUGH
         )
@@ -87,6 +88,7 @@ class _Ears(asyncio.Protocol):
 
     def _end(self, error: Exception) -> None:
         if not self.broken.done():
+            self._tell_end()
             self.broken.set_exception(error)
 
 
@@ -180,7 +182,7 @@ class Sender:
                 raise
             read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
             try:
-                ears = _Ears(self._hear)
+                ears = _Ears(self._hear, self._stop)
                 transport: asyncio.WriteTransport = connection._writer.transport
                 ears.take_over(transport)
                 let_go_first(transport)
@@ -188,10 +190,14 @@ class Sender:
                 self._send_on()
                 await ears.broken
             finally:
-                self._out = None
+                self._stop()
                 connection.socket_timeout = read_s_max
                 await connection.disconnect(nowait=True)
                 await pool.release(connection)
+
+    def _stop(self) -> None:
+        """Send nothing more on this line: what is asked from now on waits for the next one."""
+        self._out = None
 
     def _send_on(self) -> None:
         """Send what waits, as far as there is room; while no line is open it goes on waiting."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from server.fair_loop import EVENTS_A_TURN, FairLoop, FairSelector, let_go_first
+from server.fair_loop import EVENTS_A_TURN, FairLoop, FairSelector, let_go_first, new_loop
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Pair = tuple[socket.socket, socket.socket]
@@ -134,6 +134,7 @@ def test_a_loop_serves_many_at_once() -> None:
 
             return await asyncio.gather(*(ask(number) for number in range(4 * EVENTS_A_TURN)))
 
-    with asyncio.Runner(loop_factory=FairLoop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert isinstance(runner.get_loop(), FairLoop)
         said = runner.run(asyncio.wait_for(talk(), 20))
     assert said == [b"%4d" % number for number in range(4 * EVENTS_A_TURN)]

@@ -23,7 +23,7 @@ async def tables(node: NodeProcess, verb: str, *words: str) -> None:
 
 async def test_a_table_is_paused_and_goes_on(visit, tmp_path) -> None:
     """The reason stands for as long as the pause lasts, is said aloud, and is text; no chip is taken meanwhile."""
-    async with own_node(tmp_path / "data", betting_ms=20_000, card_ms=60, result_ms=700, grace_ms=60_000) as own:
+    async with own_node(tmp_path / "data", betting_ms=50_000, card_ms=60, result_ms=700, grace_ms=60_000) as own:
         visitor = await visit("Ada", at=own)
         page = visitor.page
         await visitor.sit(TABLE, "100")

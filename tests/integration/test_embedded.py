@@ -310,7 +310,7 @@ async def test_a_store_that_loads_for_long_is_waited_for(tmp_path: Path, monkeyp
         await client.bgrewriteaof()
         while (await client.info("persistence"))["aof_rewrite_in_progress"]:
             await asyncio.sleep(0.01)
-    slow = (("key-load-delay", "500"), ("loading-process-events-interval-bytes", "1024"))
+    slow = (("key-load-delay", "1000"), ("loading-process-events-interval-bytes", "1024"))
     monkeypatch.setattr(config, "SETTINGS", (*config.SETTINGS, *slow))
     answers = []
 
@@ -319,7 +319,7 @@ async def test_a_store_that_loads_for_long_is_waited_for(tmp_path: Path, monkeyp
         return answers[-1]
 
     monkeypatch.setattr(valkey, "ask", noted)
-    async with EmbeddedValkey(tmp_path, ready_ms_max=300) as url, driver(url) as client:
+    async with EmbeddedValkey(tmp_path, ready_ms_max=1_000) as url, driver(url) as client:
         assert await client.dbsize() == 2000
     assert any(answer.startswith(b"-LOADING") for answer in answers)
 

@@ -127,10 +127,10 @@ async def test_workers_are_added_up(arrive: Callable[..., Awaitable[RawClient]],
     try:
         clients = [await arrive(node.url, f"P{number}") for number in range(4)]
         await until(lambda: _connections(admin, 4), "all connections are told")
+        await until(lambda: _leases(admin, 5), "both deal, all tables")
         samples = await scrape(admin)
         assert value(samples, "punto_requests_total", kind="hello", code="ok") == 4
         assert value(samples, "punto_live_nodes") == 2
-        assert value(samples, "punto_leases") == 5
         assert await page(admin, "/readyz") == (200, "ready\n")
         worker = next(
             pid

@@ -32,7 +32,7 @@ Obtain = Callable[[str, str, Need], Awaitable[None]]
 class Asker(Protocol):
     """Whoever sends acts; hashable by identity. It raises nothing."""
 
-    def take(self, act: Act, answer: ActAnswer | Exception) -> None:
+    def take(self, act: Act, answer: ActAnswer | StoreError) -> None:
         """Take the answer to one act."""
         ...
 

@@ -58,7 +58,7 @@ class Desk:
         """Expect the answer to one act more."""
         self._under_way += 1
 
-    def take(self, act: Act, answer: ActAnswer | Exception) -> None:
+    def take(self, act: Act, answer: ActAnswer | StoreError) -> None:
         """Have an answer ready that was expected."""
         self._under_way -= 1
         try:
@@ -77,11 +77,7 @@ class Desk:
             self._written.set()
 
 
-def _reply(act: Act, answer: ActAnswer | Exception) -> Receipt | Error:
-    match answer:
-        case ActAnswer():
-            return receipt_or_error(act, answer)
-        case StoreError():
-            return error_of(act.request_id, answer)
-        case _:
-            raise answer
+def _reply(act: Act, answer: ActAnswer | StoreError) -> Receipt | Error:
+    if isinstance(answer, StoreError):
+        return error_of(act.request_id, answer)
+    return receipt_or_error(act, answer)

@@ -119,14 +119,8 @@ class FairLoop(asyncio.SelectorEventLoop):
     """The loop of a node."""
 
     def __init__(self) -> None:
-        self._fair = FairSelector()
-        super().__init__(self._fair)
-
-    def let_go_first(self, transport: asyncio.BaseTransport) -> None:
-        """Take what comes on this transport before what comes on others."""
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            self._fair.let_go_first(sock.fileno())
+        self.selector = FairSelector()
+        super().__init__(self.selector)
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -135,7 +129,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def let_go_first(transport: asyncio.BaseTransport) -> None:
-    """Do so where the running loop is a fair one."""
-    loop = asyncio.get_running_loop()
-    if isinstance(loop, FairLoop):
-        loop.let_go_first(transport)
+    """Take what comes on this transport before what comes on others, where the running loop is a fair one."""
+    loop, sock = asyncio.get_running_loop(), transport.get_extra_info("socket")
+    if isinstance(loop, FairLoop) and sock is not None:
+        loop.selector.let_go_first(sock.fileno())

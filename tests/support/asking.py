@@ -4,6 +4,7 @@ import asyncio
 
 from client_sdk.protocol.messages import Act, Ready
 from server.batcher import Batcher
+from server.store.errors import StoreError
 from server.store.tables import ActAnswer, ActLine
 
 
@@ -12,9 +13,9 @@ class Asked:
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[ActAnswer] = asyncio.get_running_loop().create_future()
-        self._taken: ActAnswer | Exception | None = None
+        self._taken: ActAnswer | StoreError | None = None
 
-    def take(self, act: Act, answer: ActAnswer | Exception) -> None:
+    def take(self, act: Act, answer: ActAnswer | StoreError) -> None:
         """Take the answer, the only one there may be."""
         assert self._taken is None, "an act has one answer"
         self._taken = answer
@@ -24,7 +25,7 @@ class Asked:
         assert self._taken is not None, "nothing is written before it was taken"
         if self.answer.done():
             return
-        if isinstance(self._taken, Exception):
+        if isinstance(self._taken, StoreError):
             self.answer.set_exception(self._taken)
         else:
             self.answer.set_result(self._taken)

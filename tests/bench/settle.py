@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,7 +23,8 @@ from server.store.driver import Driver, Script
 from server.store.ledgers import Ledgers
 from server.store.tables import ActLine, Tables
 from server.store.wallets import Wallets
-from tests.chaos.measures import due_at_ms, quantile
+from tests.chaos.measures import quantile, steps
+from tests.chaos.tape import Word
 from tests.support.node_process import own_node
 from tests.support.raw_client import RawClient
 from tests.support.table_rules import rules_of
@@ -132,14 +132,9 @@ def _wall_ms(monotonic_s: float) -> float:
 
 def _lateness(client: RawClient) -> list[tuple[float, float]]:
     """Every step of a table: when it came, and how late."""
-    heard = [
-        (event, _wall_ms(at_s)) for event, at_s in zip(client.events, client.heard_at_s, strict=True) if "seq" in event
-    ]
-    return [
-        (at_ms, max(0.0, at_ms - due_at_ms(before, before_ms, CARD_MS)))
-        for (before, before_ms), (event, at_ms) in pairwise(heard)
-        if event["seq"] == before["seq"] + 1
-    ]
+    heard = zip(client.events, client.heard_at_s, strict=True)
+    words = [Word(_wall_ms(at_s), event) for event, at_s in heard if "seq" in event]
+    return [(step.at_ms, step.late_ms) for step in steps(words, CARD_MS)]
 
 
 def _figures(

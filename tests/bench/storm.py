@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +25,8 @@ from tests.bench.figures import percentile
 from tests.bench.house import BUY_IN, FLAGS, BenchHouse
 from tests.bench.process import CrowdProcess, crowd
 from tests.bench.returning import ReturningCrowd
-from tests.chaos.measures import due_at_ms
+from tests.chaos.measures import steps
+from tests.chaos.tape import Word
 from tests.support.node_process import NodeProcess
 from tests.support.stores import SingleStore
 
@@ -140,16 +140,14 @@ async def _owners(url: str, names: Sequence[str]) -> dict[str, Any]:
 def _late_ms(published: Mapping[bytes, float], names: set[str], from_s: float, to_s: float) -> list[float]:
     """How late each step of these tables was published in this time."""
     wall_ms = (time.time() - time.monotonic()) * 1000
-    steps: dict[str, list[tuple[dict[str, Any], float]]] = {}
+    words: dict[str, list[Word]] = {name: [] for name in names}
     for body, at_s in published.items():
         event = msgpack.unpackb(body)
-        steps.setdefault(event["table"], []).append((event, at_s * 1000 + wall_ms))
-    late_ms = []
-    for name in names:
-        due_ms = 0.0
-        for (before, before_ms), (event, at_ms) in pairwise(steps.get(name, ())):
-            if before["type"] != "shoe_ended":  # the next shoe begins when the next round was due anyway
-                due_ms = due_at_ms(before, before_ms, CARD_MS)
-            if due_ms and event["seq"] == before["seq"] + 1 and from_s <= (at_ms - wall_ms) / 1000 <= to_s:
-                late_ms.append(max(0.0, at_ms - due_ms))
-    return late_ms
+        if event["table"] in names:
+            words[event["table"]].append(Word(at_s * 1000 + wall_ms, event))
+    return [
+        step.late_ms
+        for of_table in words.values()
+        for step in steps(of_table, CARD_MS)
+        if from_s <= (step.at_ms - wall_ms) / 1000 <= to_s
+    ]

@@ -3,7 +3,7 @@
 All instants are this machine's wall clock: nodes, store and seats are on one machine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -61,24 +61,26 @@ def recoveries(
     return found
 
 
-def _first_step(words: Sequence[Word], from_ms: float, card_ms: int) -> tuple[float, float] | None:
-    """The first event from an instant on: when it came, and how late it was. Time given back is no step of a round."""
-    commit_ms: float | None = None
+class Step(NamedTuple):
+    """An event of a table: when it came, and how long after the instant it was due at."""
+
+    at_ms: float
+    late_ms: float
+    message: Message
+
+
+def steps(words: Iterable[Word], card_ms: int) -> Iterator[Step]:
+    """Every event of one table that follows directly upon the one before it."""
+    due_ms = 0.0
     for before, word in pairwise(words):
-        if word.at_ms < from_ms:
-            continue
-        if commit_ms is None:
-            commit_ms = word.at_ms
-        if word.message["type"] in ("betting_extended", "round_voided"):
-            continue
-        due_ms = due_at_ms(before.message, before.at_ms, card_ms)
-        return commit_ms, max(0.0, word.at_ms - due_ms)
-    return None
+        due_ms = _due_at_ms(before, due_ms, card_ms)
+        if word.message["seq"] == before.message["seq"] + 1:
+            yield Step(word.at_ms, max(0.0, word.at_ms - due_ms), word.message)
 
 
-def due_at_ms(event: Message, at_ms: float, card_ms: int) -> float:
-    """When the step after this event was due."""
-    lead_ms = min(LEAD_MS_MAX, card_ms)
+def _due_at_ms(word: Word, due_before_ms: float, card_ms: int) -> float:
+    """When the step after this event was due; `due_before_ms` says when the event itself was."""
+    event, lead_ms = word.message, min(LEAD_MS_MAX, card_ms)
     match event["type"]:
         case "betting_opened" | "betting_extended":
             return float(event["closes_at_ms"])
@@ -88,18 +90,28 @@ def due_at_ms(event: Message, at_ms: float, card_ms: int) -> float:
             return float(event["show_at_ms"] + card_ms - lead_ms)
         case "round_settled":
             return float(event["next_at_ms"])
+        case "shoe_shuffled" | "shoe_ended":  # come between two steps, and move neither
+            return max(due_before_ms, word.at_ms)
         case _:
-            return at_ms
+            return word.at_ms
+
+
+def _first_step(words: Sequence[Word], from_ms: float, card_ms: int) -> tuple[float, float] | None:
+    """The first event from an instant on: when it came, and how late it was. Time given back is no step of a round."""
+    commit_ms: float | None = None
+    for step in steps(words, card_ms):
+        if step.at_ms < from_ms:
+            continue
+        if commit_ms is None:
+            commit_ms = step.at_ms
+        if step.message["type"] not in ("betting_extended", "round_voided"):
+            return commit_ms, step.late_ms
+    return None
 
 
 def lateness_ms(firsts: Mapping[str, Sequence[Word]], card_ms: int) -> list[float]:
     """How late every step of every table came."""
-    return [
-        max(0.0, word.at_ms - due_at_ms(before.message, before.at_ms, card_ms))
-        for words in firsts.values()
-        for before, word in pairwise(words)
-        if word.message["seq"] == before.message["seq"] + 1
-    ]
+    return [step.late_ms for words in firsts.values() for step in steps(words, card_ms)]
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:

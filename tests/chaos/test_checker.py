@@ -24,7 +24,7 @@ from server.table.phases import Step
 from server.table.state import TableState
 from tests.chaos.checker import judge
 from tests.chaos.evidence import ActRecord, Evidence, Sight, StoredTable, StoredWallet, View
-from tests.chaos.measures import Fault, recoveries
+from tests.chaos.measures import Fault, recoveries, steps
 from tests.chaos.tape import Word
 from tests.chaos.verdict import Kind
 from tests.support.house import Claim
@@ -325,20 +325,44 @@ def test_what_a_store_that_was_set_back_forgot_is_no_lost_bet() -> None:
 
 def test_how_soon_and_how_late_is_measured() -> None:
     """The first step after the new owner's claim, and how long after it was due."""
-
-    def word(at_ms: float, kind: str, seq: int, **fields: Any) -> Word:
-        return Word(at_ms, {"type": kind, "table": TABLE, "seq": seq, **fields})
-
     firsts = {
         TABLE: [
-            word(100, "betting_opened", 1, closes_at_ms=1_000),
-            word(2_400, "betting_closed", 2, closed_at_ms=1_000),
-            word(2_410, "card_dealt", 3, show_at_ms=2_420),
+            _word(100, "betting_opened", 1, closes_at_ms=1_000),
+            _word(2_400, "betting_closed", 2, closed_at_ms=1_000),
+            _word(2_410, "card_dealt", 3, show_at_ms=2_420),
         ]
     }
     claims = [Claim(TABLE, 1, "node1", 50), Claim(TABLE, 2, "node2", 2_200)]
     (found,) = recoveries([Fault("kill", 900, frozenset({TABLE}))], claims, firsts, card_ms=20)
     assert found == (TABLE, 1_300, 1_500, 1_400)
+
+
+def test_what_comes_between_two_steps_moves_neither() -> None:
+    """The first card of a fresh shoe is due when it would be without the shuffle, and the next round at its instant
+    though a shoe has ended before it."""
+    words = [
+        _word(1_000, "betting_closed", 1, closed_at_ms=1_000),
+        _word(1_030, "shoe_shuffled", 2),
+        _word(1_370, "card_dealt", 3, show_at_ms=1_500),
+        _word(2_000, "round_settled", 4, next_at_ms=4_000),
+        _word(2_000, "shoe_ended", 5),
+        _word(4_007, "shoe_started", 6),
+        _word(4_007, "betting_opened", 7, closes_at_ms=9_000),
+        _word(9_500, "round_voided", 9),
+    ]
+    late_ms = {step.message["type"]: step.late_ms for step in steps(words, card_ms=500)}
+    assert late_ms == {
+        "shoe_shuffled": 0,
+        "card_dealt": 20,
+        "round_settled": 150,
+        "shoe_ended": 0,
+        "shoe_started": 7,
+        "betting_opened": 0,
+    }
+
+
+def _word(at_ms: float, kind: str, seq: int, **fields: Any) -> Word:
+    return Word(at_ms, {"type": kind, "table": TABLE, "seq": seq, **fields})
 
 
 def test_chance_repeats_by_its_seed() -> None:

@@ -212,17 +212,23 @@ class SlowLine:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        with suppress(asyncio.CancelledError):
+        try:
             store_reader, store_writer = await asyncio.open_connection("127.0.0.1", self._port)
             await asyncio.gather(self._pump(reader, store_writer, 0.0), self._pump(store_reader, writer, self._delay_s))
-        self._tasks.discard(task)
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+            self._tasks.discard(task)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay_s: float) -> None:
-        with suppress(ConnectionError):
-            while chunk := await reader.read(65_536):
-                await asyncio.sleep(delay_s)
-                writer.write(chunk)
-        writer.close()
+        try:
+            with suppress(ConnectionError):
+                while chunk := await reader.read(65_536):
+                    await asyncio.sleep(delay_s)
+                    writer.write(chunk)
+        finally:
+            writer.close()
 
 
 async def test_a_node_on_a_slow_line_leaves_no_table_locked(open_house, tmp_path) -> None:

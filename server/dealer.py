@@ -19,7 +19,7 @@ from client_sdk.protocol.messages import Crowd, TableRules
 from server import metrics
 from server.cashier import Cashier
 from server.clock import StoreClock
-from server.departures import see_off
+from server.departures import departures, see_off
 from server.hub import Hub
 from server.jitter import spread_s
 from server.keyring import SealKeyMissing
@@ -60,6 +60,11 @@ KEY_RETRY_MS: Final = 2_000
 """A table whose secret this node can't open is looked at again so often: another node may hold the key."""
 SECOND_LOOK_MS: Final = 2_000
 """After a node died its seats are looked for again: some may have been too fresh at the first look."""
+WATCHED_FOR: Final = frozenset({Step.CLOSE_BETTING, Step.OPEN_BETTING})
+"""Until these steps a table is looked at whenever something happens at it."""
+LAST_PULSE_MS: Final = 120
+"""So long before them it is looked at for the last time, and not at all later than in half of that: the store may be
+slow to answer, and the step would wait."""
 CROWD_MS_A_SEAT: Final = 2
 CROWD_MS_MAX: Final = 2_000
 """The crowd is told at most once a renewal, and less often the larger it is: to tell thousands three times a second
@@ -372,20 +377,35 @@ class Dealer:
         state = self._now.state
         while not self._may_leave() and self._now.state is state and not (self._may_be_void or self._may_be_lost):
             self._nudged.clear()
-            renew_ms = self._at.renew_ms
-            wait_ms = IDLE_PULSE_MS if due is None else min(due.at_ms - self._clock.now_ms(), renew_ms)
-            if due is not None and wait_ms <= 0:
+            if due is not None and self._left_ms(due) <= 0:
                 return True
-            if due is None or wait_ms == renew_ms or due.step in (Step.CLOSE_BETTING, Step.OPEN_BETTING):
+            if self._is_to_be_looked_at(due):
                 pulse = await self._pulse()
                 if due is None and not self._may_rest(pulse):
                     return True
                 if due is not None and due.step is Step.CLOSE_BETTING and self._may_close_early(pulse):
                     return True
-            await self._sleep(wait_ms)
+                await self._attend(pulse)
+            await self._sleep(self._rest_ms(due))
             if state.phase is Phase.PAUSED:
                 return True  # those who leave, or are gone for too long, are seen off meanwhile
         return False
+
+    def _left_ms(self, due: Due) -> int:
+        return due.at_ms - self._clock.now_ms()
+
+    def _is_to_be_looked_at(self, due: Due | None) -> bool:
+        if due is None or self._left_ms(due) >= self._at.renew_ms:
+            return True
+        return due.step in WATCHED_FOR and self._left_ms(due) > LAST_PULSE_MS / 2
+
+    def _rest_ms(self, due: Due | None) -> int:
+        """Say how long the table can be left alone."""
+        if due is None:
+            return IDLE_PULSE_MS
+        left_ms = self._left_ms(due)
+        is_last_to_come = due.step in WATCHED_FOR and left_ms > LAST_PULSE_MS
+        return min(left_ms - LAST_PULSE_MS if is_last_to_come else left_ms, self._at.renew_ms)
 
     def _may_rest(self, pulse: Pulse) -> bool:
         """Say whether a table without a next step stays as it is until something happens."""
@@ -409,15 +429,21 @@ class Dealer:
         return pulse.all_ready and self._clock.now_ms() >= pulse.last_join_at_ms + NEW_SEAT_MS
 
     async def _pulse(self) -> Pulse:
-        """Renew the lease, and tell the crowd what has changed."""
+        """Renew the lease, and heed what the operator wants."""
         sent_at_ms = self._clock.now_ms()
-        pulse = await self._tables.renew(self.table, self._now.lease)
+        return await self._heed(await self._tables.renew(self.table, self._now.lease), sent_at_ms)
+
+    async def _heed(self, pulse: Pulse, sent_at_ms: int) -> Pulse:
         self._clock.hear(pulse.now_ms)
         if pulse.is_void_asked:  # and its nudge was lost
             self.nudge("void")
         await self._give_time_back(sent_at_ms)  # a store that stood still answers late, but on its own clock
         if pulse.operated != self._operated:
             self._wishes, self._operated = await self._at.operating.wishes(self.table), pulse.operated
+        return pulse
+
+    async def _attend(self, pulse: Pulse) -> None:
+        """Do what no step waits for: see to the seats of dead nodes, and tell the crowd what has changed."""
         if self._at.live() != self._cleared_for or 0 < self._look_again_at_ms < pulse.now_ms:
             await self._clear_dead_seats()
         if pulse.touched != self._told_crowd and pulse.now_ms >= self._tell_crowd_at_ms:
@@ -426,7 +452,6 @@ class Dealer:
             view = (await self._tables.view(self.table)).view
             crowd = Crowd(table=self.table, round=view.round, crowd=view.crowd)
             await bus.publish(self._at.driver, self.table, "crowd", pack(crowd))
-        return pulse
 
     async def _clear_dead_seats(self) -> None:
         """Let nobody wait for the seats of dead nodes; look twice after each change of the set of live ones."""
@@ -467,9 +492,14 @@ class Dealer:
 
     async def _between_rounds(self) -> None:
         """Let leavers go; then do what the operator wants, open the next round, or fall idle where nobody is left."""
-        at, rules = self._at, self._now.rules
-        await see_off(self.table, rules.grace_ms, at.tables, at.cashier, at.driver)
-        is_seated, state, wishes = bool((await self._pulse()).seated), self._now.state, self._wishes
+        at, lease, sent_at_ms = self._at, self._now.lease, self._clock.now_ms()
+        leaving, pulse = await asyncio.gather(
+            departures(self.table, self._now.rules.grace_ms, at.tables), self._tables.renew(self.table, lease)
+        )
+        if leaving:
+            await see_off(self.table, leaving, at.cashier, at.driver)
+            pulse = await self._tables.renew(self.table, lease)
+        is_seated, state, wishes = bool((await self._heed(pulse, sent_at_ms)).seated), self._now.state, self._wishes
         match wishes.mode, state.phase:
             case (operating.PAUSED, Phase.PAUSED) | (operating.CLOSED, Phase.CLOSED):
                 pass

@@ -1,6 +1,7 @@
 """The end of seats between two rounds: of who left, is away for too long, or never bets. Chips go home with them."""
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from client_sdk.protocol.messages import SeatFreed, SeatWarned
@@ -18,10 +19,15 @@ IDLE_ROUNDS: Final = 60
 """A seat without a bet for so many rounds is freed, one round after a warning."""
 
 
-async def see_off(table: str, grace_ms: int, tables: Tables, cashier: Cashier, driver: Driver) -> None:
-    """Free the seats whose time has come, and tell those who held them. Raises `StoreError`."""
+async def departures(table: str, grace_ms: int, tables: Tables) -> list[tuple[str, str]]:
+    """List some of those whose time has come, or nearly, and why. Raises `StoreError`."""
+    return await tables.departures(table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX)
+
+
+async def see_off(table: str, leaving: Sequence[tuple[str, str]], cashier: Cashier, driver: Driver) -> None:
+    """Free their seats, or warn them, and tell those who held them. Raises `StoreError`."""
     told: list[tuple[str, object]] = []
-    for patron, reason in await tables.departures(table, grace_ms, IDLE_ROUNDS, DEPARTURES_MAX):
+    for patron, reason in leaving:
         if reason == "warn":
             told.append((patron, SeatWarned(table=table, rounds_left=1)))
             continue

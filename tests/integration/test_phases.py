@@ -240,12 +240,12 @@ async def close_early(arrive: Callable[..., Awaitable[RawClient]], url: str) -> 
         number = await ann.betting(table)
         await ann.place(table, "player", 100)
         await ann.call("ready", table=table, round=number)
+        if ann_acts_again:
+            await ann.place(table, "player", 100)
         if bob_is_ready:
             await bob.betting(table)
             ready = await bob.call("ready", table=table, round=number)
             assert ready["ready"] is True
-        if ann_acts_again:
-            await ann.place(table, "player", 100)
         await settled(ann, table, number)
         closed: Message = ann.seen("betting_closed", table=table, round=number)[0]
         return closed

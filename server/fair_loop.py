@@ -10,12 +10,17 @@ import asyncio
 import math
 import select
 import selectors
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Final, Protocol, TypeAlias
 
 EVENTS_A_TURN: Final = 64
 """A message that comes in takes some fifty microseconds to read."""
+EVENTS_A_TURN_MIN: Final = 16
+LONG_TURN_S: Final = 0.008
+"""Behind a longer turn the next ones take half as much, until they are half as long: an end takes four times as long as
+a message, and thousands may end in one moment."""
 _FOR_EVER: Final = -1
 
 
@@ -33,7 +38,11 @@ FileLike: TypeAlias = int | HasFileno
 class FairSelector(selectors.BaseSelector):
     """The system's epoll, asked for a few events at a time: what it has not told stands first the next time."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """`clock` tells seconds."""
+        self._clock = clock
+        self._told_s = clock()
+        self._events_a_turn = EVENTS_A_TURN
         self._epoll = select.epoll()
         self._first = select.epoll()
         self._keys: dict[FileLike, selectors.SelectorKey] = {}
@@ -76,14 +85,24 @@ class FairSelector(selectors.BaseSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for `timeout` seconds at most (None: for ever) and tell some of what can be read or written."""
+        self._measure_turn()
         found = dict(self._first.poll(0)) if self._goes_first else {}
         if found:
             timeout = 0
         # To whole milliseconds, and up: whoever wakes too early goes to sleep again at once, many times in a row.
         wait_s = _FOR_EVER if timeout is None else math.ceil(max(timeout, 0) * 1000) / 1000
-        for fd, events in self._epoll.poll(wait_s, EVENTS_A_TURN):
+        for fd, events in self._epoll.poll(wait_s, self._events_a_turn):
             found.setdefault(fd, events)
+        self._told_s = self._clock()
         return [(key, _events(mask) & key.events) for fd, mask in found.items() if (key := self._keys.get(fd))]
+
+    def _measure_turn(self) -> None:
+        """See how long it took to deal with what was told last."""
+        took_s = self._clock() - self._told_s
+        if took_s > LONG_TURN_S:
+            self._events_a_turn = max(EVENTS_A_TURN_MIN, self._events_a_turn // 2)
+        elif took_s < LONG_TURN_S / 2:
+            self._events_a_turn = min(EVENTS_A_TURN, self._events_a_turn * 2)
 
     def get_map(self) -> Mapping[FileLike, selectors.SelectorKey]:
         """Tell all that is watched, by descriptor."""

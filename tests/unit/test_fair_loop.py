@@ -8,7 +8,15 @@ from contextlib import ExitStack
 
 import pytest
 
-from server.fair_loop import EVENTS_A_TURN, FairLoop, FairSelector, let_go_first, new_loop
+from server.fair_loop import (
+    EVENTS_A_TURN,
+    EVENTS_A_TURN_MIN,
+    LONG_TURN_S,
+    FairLoop,
+    FairSelector,
+    let_go_first,
+    new_loop,
+)
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Pair = tuple[socket.socket, socket.socket]
@@ -47,6 +55,21 @@ def test_a_turn_is_bounded_and_nobody_is_passed_over(selector: FairSelector, sta
     seen = [[fd for fd, _ in told(selector)] for _ in range(4)]  # nobody reads: all stay ready
     assert [len(turn) for turn in seen] == [EVENTS_A_TURN] * 4
     assert {fd for turn in seen for fd in turn} == {near.fileno() for near, _ in made}
+
+
+def test_behind_long_turns_less_is_told(stack: ExitStack) -> None:
+    now_s = 0.0
+    selector = FairSelector(lambda: now_s)
+    stack.callback(selector.close)
+    for near, far in pairs(stack, EVENTS_A_TURN):
+        selector.register(near, READ)
+        far.send(b"x")
+    counts = []
+    for took_s in (0.0, 1.1, 1.1, 1.1, 0.7, 0.4, 0.4, 0.4):
+        now_s += took_s * LONG_TURN_S
+        counts.append(len(told(selector)))
+    half, quarter = EVENTS_A_TURN // 2, EVENTS_A_TURN_MIN
+    assert counts == [EVENTS_A_TURN, half, quarter, quarter, quarter, half, EVENTS_A_TURN, EVENTS_A_TURN]
 
 
 def test_what_everybody_waits_for_is_told_in_every_turn_and_first(selector: FairSelector, stack: ExitStack) -> None:

@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run it; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--attack", action="append", choices=sorted(ATTACKS), metavar="NAME", help="only this one")
-    parser.add_argument("--seconds", type=float, default=10.0, help="each is measured (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="each is measured (%(default)s)")
     parser.add_argument("--seats", type=int, default=20, help="honest ones (%(default)s)")
     parser.add_argument("--share", type=float, default=1.0, help="of the attackers (%(default)s)")
     parser.add_argument("--list", action="store_true", help="name the attacks and stop")

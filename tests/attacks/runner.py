@@ -28,8 +28,8 @@ FLAGS: Final[dict[str, int | str]] = {
 P99_MS_MIN: Final = 50.0
 """The honest may be twice as slow as when it is quiet, or so slow, whichever is more."""
 RESIDENT_BYTES_MAX: Final = 768 * 1024**2
-WARM_UP: Final = 0.25
-"""Of the time that is measured: so long attackers attack before."""
+WARM_UP_S: Final = 2.5
+"""So long attackers attack before it is measured, or a quarter of that time where that is less."""
 ANSWER_TIMEOUT_S: Final = 20
 
 
@@ -62,7 +62,7 @@ async def attack_all(
             for name in names:
                 seen: dict[str, int] = {}
                 async with attackers.attacking(name, max(4, round(ATTACKS[name][1] * share)), seen):
-                    await asyncio.sleep(seconds * WARM_UP)
+                    await asyncio.sleep(min(WARM_UP_S, seconds / 4))
                     row = await _row(name, node, honest, attackers, seconds, seen)
                 yield row
         yield await _end(node)

@@ -171,7 +171,9 @@ class RawClient:
 
     async def ask(self, kind: str, **fields: Any) -> Message:
         """Send a request and return its reply, good or bad. Raises ConnectionError where none can come any more."""
-        return await asyncio.wait_for(await self.begin(kind, **fields), PATIENCE_S)
+        answer = await self.begin(kind, **fields)
+        async with asyncio.timeout(PATIENCE_S):  # `wait_for` of Python 3.11 may swallow a cancellation
+            return await answer
 
     async def call(self, kind: str, **fields: Any) -> Message:
         """Send a request and return its good reply. Raises `CallRefused`, ConnectionError."""

@@ -182,6 +182,7 @@ class Sender:
                 raise
             read_s_max, connection.socket_timeout = connection.socket_timeout, None  # one watch for all is cheaper
             try:
+                self._look_whether_it_has_ended(connection)
                 ears = _Ears(self._hear, self._stop)
                 transport: asyncio.WriteTransport = connection._writer.transport
                 ears.take_over(transport)
@@ -194,6 +195,14 @@ class Sender:
                 connection.socket_timeout = read_s_max
                 await connection.disconnect(nowait=True)
                 await pool.release(connection)
+
+    def _look_whether_it_has_ended(self, connection: Any) -> None:
+        """Raise the driver's error where the server has closed a line that was just opened: whoever takes it over would
+        not be told any more."""
+        if connection._reader.at_eof():
+            error = DriverConnectionError("the server has closed the connection")
+            self._fail_waiting(error)
+            raise error
 
     def _stop(self) -> None:
         """Send nothing more on this line: what is asked from now on waits for the next one."""

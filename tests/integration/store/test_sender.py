@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -124,6 +125,33 @@ async def test_one_that_can_t_be_reached_fails_all_that_wait() -> None:
     line = Sender(nowhere, SILENCE_MS_MAX)
     done = await echoes(line, *"abc")
     assert {type(answer) for answer in done} == {DriverConnectionError}
+
+
+async def test_one_that_ends_as_soon_as_it_is_open_is_not_waited_for(
+    raw: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = raw.connection_pool
+    opened = pool.get_connection
+
+    async def open_and_end() -> Any:
+        connection: Any = await opened()
+        other: Any = await opened()
+        await connection.send_command("CLIENT", "ID")
+        await other.send_command("CLIENT", "KILL", "ID", await connection.read_response())
+        await other.read_response()
+        await pool.release(other)
+        while not connection._reader.at_eof():
+            await asyncio.sleep(0.01)
+        return connection
+
+    line = Sender(raw, 60_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(pool, "get_connection", open_and_end)
+        async with asyncio.timeout(5):
+            done = await echoes(line, *"abc")
+    assert {type(answer) for answer in done} == {DriverConnectionError}
+    assert await echoes(line, "again") == [b"again"]
+    await line.close()
 
 
 async def test_a_closed_line_tells_all_that_wait(line: Sender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
-"""What came in from a socket and is one whole short message, read at a fraction of what the library needs for it.
+"""What came in from a socket and is one whole short message, or the answer to a ping, read at a fraction of what the
+library needs for it.
 
 Half of what an act cost a node was the library's way of reading a frame, made for frames of any kind in pieces of any
-size. Whatever is not as plain as an act is left to it, errors and all.
+size. Whatever is not as plain as these is left to it, errors and all.
 """
 
 from typing import Any, Final
@@ -16,6 +17,7 @@ except ImportError:  # the library is installed without its part in C
 
 _TEXT: Final = 0x80 | Opcode.TEXT
 _BINARY: Final = 0x80 | Opcode.BINARY
+_PONG: Final = 0x80 | Opcode.PONG
 _MASKED: Final = 0x80
 _SHORT_MAX: Final = 125
 _LONG: Final = 126
@@ -33,6 +35,17 @@ def is_between_messages(protocol: Protocol) -> bool:
     for _ in range(2):
         waits = getattr(waits, "gi_yieldfrom", None)
     return getattr(waits, "__name__", "") == _BETWEEN_FRAMES
+
+
+def is_pong(data: bytes) -> bool:
+    """Whether this is one whole masked pong and nothing else. That the peer lives is known by then, and the library has
+    no use for it: it pings nobody."""
+    return (
+        len(data) >= 2 + _MASK_BYTES
+        and data[0] == _PONG
+        and len(data) <= 2 + _MASK_BYTES + _SHORT_MAX
+        and data[1] == _MASKED + len(data) - 2 - _MASK_BYTES
+    )
 
 
 def whole_message(data: bytes, start: int) -> tuple[bytes | str, int] | None:

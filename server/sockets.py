@@ -17,7 +17,7 @@ from websockets.protocol import Event, State
 
 from server.connection import Connection
 from server.doors import Doors
-from server.inlet import is_between_messages, whole_message
+from server.inlet import is_between_messages, is_pong, whole_message
 from server.outlet import Outlet
 from server.slow_lane import SlowLane
 from server.waiting_room import WaitingRoom
@@ -107,8 +107,10 @@ class Socket(ServerConnection):
         self._read_on()
 
     def _hear(self, data: bytes, connection: Connection) -> bytes:
-        """Give acts to the connection where they arrive, and return the rest, which is the library's: nothing where it
-        has begun a frame or a message itself, or closes."""
+        """Give acts to the connection where they arrive, and return the rest, which is the library's: all of it where
+        that has begun a frame or a message itself, or closes."""
+        if is_pong(data) and is_between_messages(self.protocol):
+            return b""
         start = 0
         while is_between_messages(self.protocol) and (found := whole_message(data, start)) is not None:
             message, end = found

@@ -11,7 +11,7 @@ from websockets.server import ServerProtocol
 from websockets.streams import StreamReader
 from websockets.uri import parse_uri
 
-from server.inlet import is_between_messages, whole_message
+from server.inlet import is_between_messages, is_pong, whole_message
 
 
 def frame(payload: bytes, opcode: Opcode = Opcode.BINARY, *, fin: bool = True, mask: bool = True) -> bytes:
@@ -89,6 +89,25 @@ def beginnings(draw: st.DrawFn) -> bytes:
 def test_what_is_read_is_what_the_library_reads(data: bytes, behind: bytes) -> None:
     found = whole_message(data + behind, 0)
     assert found is None or found == as_the_library_reads(data + behind)
+
+
+@pytest.mark.parametrize("payload", [b"", b"punto", b"x" * 125])
+def test_a_pong_by_itself_is_one(payload: bytes) -> None:
+    whole = frame(payload, Opcode.PONG)
+    assert is_pong(whole)
+    others = [frame(payload, Opcode.PONG, mask=False), frame(payload, Opcode.PING), frame(payload), whole + whole]
+    assert not any(is_pong(data) for data in (*others, *(whole[:end] for end in range(len(whole)))))
+
+
+@given(beginnings() | st.binary(max_size=12), st.binary(max_size=8))
+def test_what_is_taken_for_a_pong_is_one_to_the_library(data: bytes, behind: bytes) -> None:
+    if is_pong(data + behind):
+        protocol = opened()
+        protocol.receive_data(data + behind)
+        (pong,) = protocol.events_received()
+        assert isinstance(pong, Frame)
+        assert pong.opcode is Opcode.PONG
+        assert is_between_messages(protocol)
 
 
 def opened() -> ServerProtocol:

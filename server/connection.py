@@ -45,6 +45,7 @@ from server.auth import Admission, Identity, IdentityRefused, Role
 from server.batcher import Batcher, Busy
 from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
+from server.counter import Counter
 from server.desk import Desk
 from server.doors import Doors
 from server.expiry import Expiry
@@ -92,6 +93,7 @@ class House(Protocol):
     hub: Hub
     clock: StoreClock
     doors: Doors
+    counter: Counter
     limits: PatronLimits
     reminders: Reminders
 
@@ -239,6 +241,18 @@ class Connection:
             await self._desk.until_room()
             return
         await self._desk.until_empty()
+        if not _asks_store(request):
+            await self._serve(request)
+        elif await self._house.counter.has_place():
+            try:
+                await self._serve(request)
+            finally:
+                self._house.counter.leave()
+        else:
+            self._reply(request, error_reply(request.request_id, ErrorCode.BUSY))
+
+    async def _serve(self, request: AnyRequest) -> None:
+        """Carry a request out and answer it, whatever comes of it."""
         try:
             reply = await self._answer(request)
         except IdentityRefused as refused:
@@ -495,3 +509,12 @@ class Connection:
             self._reply(act, error_reply(act.request_id, ErrorCode.BUSY))
         else:
             self._desk.expect()
+
+
+def _asks_store(request: AnyRequest) -> bool:
+    """Whether a request is served at the counter. Pages have their own places."""
+    match request:
+        case Unwatch() | Ping(table=None):
+            return False
+        case _:
+            return type(request) not in READERS

@@ -20,6 +20,7 @@ from server.auth import Admission, Guests
 from server.batcher import Batcher
 from server.cashier import Cashier
 from server.clock import StoreClock
+from server.counter import Counter
 from server.dealer import Dealer, Workplace
 from server.doors import Doors
 from server.garbage import keep_what_is_here, look_now_and_then
@@ -84,8 +85,9 @@ class Node:
         )
         self.reminders = Reminders(self.limits)
         self.doors = Doors(fitted(settings.doors))
+        self.counter = Counter()
         self.roster: Roster  # made last, since its dealers need all the rest
-        self.gateway = Gateway(self, lambda: self.state().is_ready, lambda: driver.is_busy)
+        self.gateway = Gateway(self, lambda: self.state().is_ready, lambda: driver.is_busy or self.counter.is_crowded)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())
         at = Workplace(
             node=self.node_id,

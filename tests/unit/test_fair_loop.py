@@ -30,7 +30,7 @@ def stack() -> Iterator[ExitStack]:
 
 @pytest.fixture
 def selector(stack: ExitStack) -> FairSelector:
-    selector = FairSelector()
+    selector = FairSelector(lambda: 0.0)  # no turn is a long one
     stack.callback(selector.close)
     return selector
 

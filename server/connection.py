@@ -512,9 +512,10 @@ class Connection:
 
 
 def _asks_store(request: AnyRequest) -> bool:
-    """Whether a request is served at the counter. Pages have their own places."""
+    """Whether a request is served at the counter. Pages have their own places, and a ping is one call of the store at
+    most: it tells whether that answers."""
     match request:
-        case Unwatch() | Ping(table=None):
+        case Unwatch() | Ping():
             return False
         case _:
             return type(request) not in READERS

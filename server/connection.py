@@ -45,7 +45,6 @@ from server.auth import Admission, Identity, IdentityRefused, Role
 from server.batcher import Batcher, Busy
 from server.cashier import Cashier, Sitter
 from server.clock import StoreClock
-from server.counter import Counter
 from server.desk import Desk
 from server.doors import Doors
 from server.expiry import Expiry
@@ -55,6 +54,7 @@ from server.outlet import Outlet
 from server.pacing import PAGE, Pace
 from server.pages import READERS, Pages
 from server.patron_limits import PatronLimits
+from server.places import Places
 from server.reminders import Reminders
 from server.replies import error_of, error_reply, limits_now, line_of
 from server.store import limits as book
@@ -75,6 +75,12 @@ BAD_TOKENS_MAX: Final = 3
 TABLES_FOLLOWED_MAX: Final = 32
 TOO_FAST_MAX: Final = 50
 """So many more requests refused as too fast than taken, and the connection is closed."""
+REQUESTS_AT_ONCE: Final = 200
+REQUEST_WAIT_MS_MAX: Final = 3_000
+"""So many requests of a node that ask the store are carried out at once; the next ones wait before they begin. A join
+is half a dozen calls: where thousands had begun, each call waited for its place, all gave up in the middle and asked
+again, and in the end none succeeded. So few that no call waits for long, and so many that a store which hangs does not
+hold up the requests to others."""
 ANSWER_ONLY: Final = frozenset({*READERS, Ping, Watch})
 """Requests that change nothing: of no use to a line that is gone."""
 
@@ -93,7 +99,8 @@ class House(Protocol):
     hub: Hub
     clock: StoreClock
     doors: Doors
-    counter: Counter
+    counter: Places
+    """Where requests are served (`REQUESTS_AT_ONCE`)."""
     limits: PatronLimits
     reminders: Reminders
 
@@ -243,7 +250,7 @@ class Connection:
         await self._desk.until_empty()
         if not _asks_store(request):
             await self._serve(request)
-        elif await self._house.counter.has_place():
+        elif await self._house.counter.take():
             try:
                 await self._serve(request)
             finally:

@@ -404,8 +404,9 @@ class Dealer:
         if due is None:
             return IDLE_PULSE_MS
         left_ms = self._left_ms(due)
-        is_last_to_come = due.step in WATCHED_FOR and left_ms > LAST_PULSE_MS
-        return min(left_ms - LAST_PULSE_MS if is_last_to_come else left_ms, self._at.renew_ms)
+        if due.step in WATCHED_FOR and left_ms > LAST_PULSE_MS:
+            left_ms -= LAST_PULSE_MS
+        return min(left_ms, self._at.renew_ms)
 
     def _may_rest(self, pulse: Pulse) -> bool:
         """Say whether a table without a next step stays as it is until something happens."""
@@ -434,6 +435,7 @@ class Dealer:
         return await self._heed(await self._tables.renew(self.table, self._now.lease), sent_at_ms)
 
     async def _heed(self, pulse: Pulse, sent_at_ms: int) -> Pulse:
+        """Take in what a renewal, asked for at that instant, has told."""
         self._clock.hear(pulse.now_ms)
         if pulse.is_void_asked:  # and its nudge was lost
             self.nudge("void")

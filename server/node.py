@@ -20,7 +20,7 @@ from server.auth import Admission, Guests
 from server.batcher import Batcher
 from server.cashier import Cashier
 from server.clock import StoreClock
-from server.counter import Counter
+from server.connection import REQUEST_WAIT_MS_MAX, REQUESTS_AT_ONCE
 from server.dealer import Dealer, Workplace
 from server.doors import Doors
 from server.garbage import keep_what_is_here, look_now_and_then
@@ -32,6 +32,7 @@ from server.members import TokenHolders
 from server.open_files import fitted
 from server.pages import Pages
 from server.patron_limits import PatronLimits
+from server.places import Places
 from server.reminders import Reminders
 from server.roster import Roster
 from server.running import running
@@ -85,7 +86,7 @@ class Node:
         )
         self.reminders = Reminders(self.limits)
         self.doors = Doors(fitted(settings.doors))
-        self.counter = Counter()
+        self.counter = Places(REQUESTS_AT_ONCE, REQUEST_WAIT_MS_MAX)
         self.roster: Roster  # made last, since its dealers need all the rest
         self.gateway = Gateway(self, lambda: self.state().is_ready, lambda: driver.is_busy or self.counter.is_crowded)
         self.hub = Hub(driver, self.tables, self.gateway.close_slow, look_at_nodes=lambda: self.roster.look())

@@ -31,6 +31,7 @@ from client_sdk.protocol.messages import (
     TablesPage,
 )
 from server.lobby import Lobby
+from server.places import Places
 from server.replies import error_reply
 from server.statements import Statements
 from server.store.tables import Tables
@@ -51,31 +52,22 @@ class Pages:
         self.tables = tables
         self.statements = statements
         self.lobby = Lobby(tables)
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = Places(AT_ONCE, WAIT_MS_MAX)
 
     async def answer(self, request: AnyRequest, patron: str, is_wanted: Callable[[], bool]) -> Reply | Error | None:
         """Read a page for somebody; None where it is not wanted any more when its turn comes. Raises `Refused`,
         `StoreError`."""
-        if not await self._has_place():
+        if not await self._places.take():
             return error_reply(request.request_id, ErrorCode.BUSY)
         if not is_wanted():
-            self._places.release()
+            self._places.leave()
             return None
         began_s = monotonic()
         try:
             return await READERS[type(request)](self, request, patron)
         finally:
             rest_ms = min(REST_MS_MAX, max(REST_MS_MIN, REST * 1000 * (monotonic() - began_s)))
-            asyncio.get_running_loop().call_later(rest_ms / 1000, self._places.release)
-
-    async def _has_place(self) -> bool:
-        """Wait for a place, but not for long."""
-        try:
-            async with asyncio.timeout(WAIT_MS_MAX / 1000):
-                await self._places.acquire()
-        except TimeoutError:
-            return False
-        return True
+            asyncio.get_running_loop().call_later(rest_ms / 1000, self._places.leave)
 
 
 async def _list_tables(pages: Pages, request: ListTables, _: str) -> Reply:

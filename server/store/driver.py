@@ -33,6 +33,7 @@ from redis.exceptions import TimeoutError as DriverTimeoutError
 
 from server.clock import StoreClock
 from server.metrics import STORE_FAILURES, store_seconds
+from server.places import Places
 from server.store.errors import (
     Fenced,
     NewerSchema,
@@ -101,7 +102,7 @@ class Driver:
         self._call_timeout_ms = call_timeout_ms
         self._shards = open_shards(url, call_timeout_ms)
         self._confirm_replicas = confirm_replicas
-        self._places: WeakKeyDictionary[Redis, asyncio.Semaphore] = WeakKeyDictionary()
+        self._places: WeakKeyDictionary[Redis, Places] = WeakKeyDictionary()
         self._senders: WeakKeyDictionary[Redis, Sender] = WeakKeyDictionary()
         self._is_known = not url.startswith("redis+cluster")  # who holds what must be asked before the first call
         self._is_stale = False
@@ -316,16 +317,13 @@ class Driver:
 
         The library has a pool that waits, but it wakes nobody where the waiter that it meant to wake was cancelled.
         """
-        places = self._places.setdefault(client, asyncio.Semaphore(CALLS_MAX))
-        try:
-            async with asyncio.timeout(PLACE_WAIT_MS / 1000):
-                await places.acquire()
-        except TimeoutError:
-            raise StoreAway("too many calls wait for this server") from None
+        places = self._places.setdefault(client, Places(CALLS_MAX, PLACE_WAIT_MS))
+        if not await places.take():
+            raise StoreAway("too many calls wait for this server")
         try:
             yield
         finally:
-            places.release()
+            places.leave()
 
     def _translated(self) -> "Translated":
         """Turn the driver's errors into ours; after a lost server, look again where things are."""

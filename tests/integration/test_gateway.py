@@ -285,3 +285,16 @@ async def test_nothing_is_taken_behind_a_close(arrive, node_url: str) -> None:
     assert all(isinstance(future.exception(), ConnectionError) for future in behind)
     again = await arrive(node_url, token=client.token)
     assert (await again.join(table, 0))["you"]["bets"] == {"player": 100}
+
+
+async def test_a_request_that_finds_no_place_is_told_so_before_it_is_begun(tmp_path: Path) -> None:
+    """Also a hello; what asks nobody, or no more than whether the store answers, needs no place."""
+    node = NodeProcess(tmp_path / "data", module="tests.support.full_node")
+    await asyncio.to_thread(node.start)
+    try:
+        async with await RawClient.open(node.url) as client:
+            told = await client.ask("hello", name="Ann")
+            assert (told["name"], told["retry"]) == ("BUSY", True)
+            assert (await client.ask("ping"))["name"] == "HELLO_FIRST"
+    finally:
+        await asyncio.to_thread(node.stop)

@@ -60,6 +60,7 @@ from server.replies import error_of, error_reply, limits_now, line_of
 from server.store import limits as book
 from server.store.errors import Refused, StoreError
 from server.store.tables import Tables
+from server.table_clocks import TableClocks
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ class House(Protocol):
     currency: str
     exponent: int
     tables: Tables
+    clocks: TableClocks
     cashier: Cashier
     admission: Admission
     token_leeway_ms: int
@@ -489,7 +491,7 @@ class Connection:
 
     async def _ping(self, request: Ping) -> Reply:
         if request.table is not None:
-            at_ms = (await self._house.tables.view(request.table, None, 0)).view.at_ms
+            at_ms = await self._house.clocks.at_ms(request.table)
         else:
             at_ms = self._house.clock.now_ms()
         return Pong(request_id=request.request_id, at_ms=at_ms)

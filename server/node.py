@@ -48,6 +48,7 @@ from server.store.revocations import Revocations
 from server.store.rights import check_rights
 from server.store.tables import Tables
 from server.store.wallets import Wallets
+from server.table_clocks import TableClocks
 from server.tls import server_context
 from server.token_keys import KeyRing
 from server.tokens import TokenCheck
@@ -69,6 +70,7 @@ class Node:
         self.clock = StoreClock()
         self._driver = driver
         self.tables = Tables(driver)
+        self.clocks = TableClocks(self.tables)
         wallets = Wallets(driver)
         self.cashier = Cashier(self.tables, wallets)
         self.token_leeway_ms = settings.tokens.leeway_ms
@@ -170,6 +172,7 @@ class Node:
                 for batcher in self._batchers.values():  # acts that are decided are answered before the socket ends
                     await batcher.close()
                 await self.gateway.close()
+                await self.clocks.close()
                 for batcher in self._batchers.values():
                     await batcher.close()
 

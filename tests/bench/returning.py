@@ -44,6 +44,8 @@ class ReturningCrowd(Crowd):
         self._group: Group | None = None
         self._port = 0
         self._comers: dict[str, Comer] = {}
+        self._back = 0
+        """So many of them are in their seats: counted, since it is asked for with each read."""
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self._chance = Random(0)
@@ -56,7 +58,7 @@ class ReturningCrowd(Crowd):
     def until_back(self, seats: int, timeout_s: float = 60.0) -> dict[str, Any]:
         """Wait until so many are back in their seats: when each was (monotonic clock, seconds), and what they met."""
         try:
-            self._until(lambda: sum(each.back_s is not None for each in self._comers.values()) >= seats, timeout_s, "")
+            self._until(lambda: self._back >= seats, timeout_s, "")
         except TimeoutError:
             pass  # told by the count of those who are back
         back_s = sorted(each.back_s for each in self._comers.values() if each.back_s is not None)
@@ -74,6 +76,7 @@ class ReturningCrowd(Crowd):
             comer = self._comers[line.name] = Comer(line, self._delays())
         else:
             self._met[f"lost while {stage}"] += 1
+            self._back -= comer.back_s is not None
             comer.back_s = None
         if time.monotonic() - line.began_s >= DEFAULTS.stable_ms / 1000:
             comer.delays = self._delays()
@@ -134,6 +137,7 @@ class ReturningCrowd(Crowd):
         super()._advance(line, message)
         if comer is not None and line.stage == "ready":
             assert message["you"] is not None, message
+            self._back += comer.back_s is None
             comer.back_s = time.monotonic()
 
     def _ask_again(self, line: Line) -> None:

@@ -21,6 +21,8 @@ class Places:
 
     async def take(self) -> bool:
         """Take a place; false where none has become free for too long."""
+        if not self._free.locked():  # nobody waits
+            return await self._free.acquire()
         self._waiting += 1
         try:
             async with asyncio.timeout(self._wait_s_max):

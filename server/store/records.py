@@ -4,6 +4,7 @@ Pure; decodes only what our own code wrote. The wire's views are built here from
 need not know how anything is kept.
 """
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgpack
@@ -18,6 +19,8 @@ UNSEALED: Final = "0."
 """In front of a secret that an older house kept readable."""
 SPOTS: Final = (Spot.PLAYER, Spot.BANKER, Spot.TIE)
 """The order in which scripts give sums."""
+UNPACKED_MAX: Final = 256
+"""So many states, and rules, are kept unpacked: every seat that comes to a table between two steps reads the same."""
 
 
 def pack(value: object) -> bytes:
@@ -26,6 +29,7 @@ def pack(value: object) -> bytes:
     return packed
 
 
+@lru_cache(UNPACKED_MAX)
 def unpack_state(packed: bytes, closes_at_ms: int) -> TableState:
     """Read a state. The store's own `closes_at_ms` wins: an early close may have been decided, but not told yet."""
     fields = msgpack.unpackb(packed)
@@ -35,6 +39,7 @@ def unpack_state(packed: bytes, closes_at_ms: int) -> TableState:
     return msgspec.structs.replace(state, closes_at_ms=closes_at_ms or None)
 
 
+@lru_cache(UNPACKED_MAX)
 def unpack_rules(packed: bytes) -> TableRules:
     """Read a table's rules."""
     return msgspec.convert(msgpack.unpackb(packed), TableRules)

@@ -1,4 +1,4 @@
-"""Acts on their way to the store: while one call for a table is under way the next acts wait and go together.
+"""Acts on their way to the store: while a call for a table is under way the next acts wait and go together.
 
 Latency when quiet, throughput when busy. Each act gets its own answer, in the order of arrival, in the moment in which
 the store has told it. The queue of a table is bounded; past it an act is told BUSY at once.
@@ -20,9 +20,10 @@ from server.store.tables import ActAnswer, ActLine, Need, Tables
 log = logging.getLogger(__name__)
 ACTS_WAITING_MAX: Final = 20_000
 ACTS_A_CALL_MAX: Final = 128
-"""One call decides so many acts in well under a millisecond or two, so other tables' scripts are not held up."""
-
-
+"""One call decides so many acts within a few milliseconds, so other tables' scripts are not held up."""
+CALLS_MAX: Final = 2
+"""Under way at once, the second only with as many acts as it may have: the store begins with it while the node reads
+what the first one decided."""
 GRANTS_MAX: Final = 16
 """So often a bet is sent again behind a grant; what is needed can change meanwhile, but not for ever."""
 Obtain = Callable[[str, str, Need], Awaitable[None]]
@@ -63,7 +64,11 @@ class Batcher:
         self._waiting: list[Pending] = []
         self._held: dict[str, list[Pending]] = {}
         self._grants: dict[str, int] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._calls = 0
+        self._in_calls: set[str] = set()
+        """The patrons whose acts are under way: no other call takes any of theirs, so each seat's acts are decided in
+        their order, whatever becomes of a call."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._obtaining: set[asyncio.Task[None]] = set()
 
     def submit(self, line: ActLine, act: Act, asker: Asker) -> None:
@@ -78,26 +83,54 @@ class Batcher:
             self._begin()
 
     def _begin(self) -> None:
-        if self._waiting and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._work(), name=f"acts {self._table}")
+        if self._calls < CALLS_MAX and self._is_due(beside=self._calls):
+            self._calls += 1
+            task = asyncio.create_task(self._work(), name=f"acts {self._table}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _is_due(self, beside: int) -> bool:
+        """Whether a call is to be made beside so many."""
+        return len(self._waiting) >= (ACTS_A_CALL_MAX if beside else 1)
 
     async def _work(self) -> None:
         go_first()
-        while self._waiting:
-            batch, self._waiting = self._waiting[:ACTS_A_CALL_MAX], self._waiting[ACTS_A_CALL_MAX:]
-            try:
-                answers = await self._tables.acts(self._table, [pending.line for pending in batch])
-            except StoreError as error:
-                _fail(batch, error)
-            except asyncio.CancelledError:
-                _fail([*batch, *self._waiting], StoreAway("stopped"))
-                self._waiting.clear()
-                raise
-            except Exception:
-                log.exception("acts_failed", extra={"table": self._table})
-                _fail(batch, StoreError("the acts could not be decided"))
-            else:
-                self._take_answers(batch, answers)
+        try:
+            while self._is_due(beside=self._calls - 1) and (batch := self._next_batch()):
+                await self._call(batch)
+        finally:
+            self._calls -= 1
+
+    def _next_batch(self) -> list[Pending]:
+        """Take those of the first that wait whose patrons have nothing under way."""
+        batch: list[Pending] = []
+        passed: list[Pending] = []
+        for pending in self._waiting:
+            (passed if pending.line.patron in self._in_calls else batch).append(pending)
+            if len(batch) == ACTS_A_CALL_MAX:
+                break
+        self._waiting[: len(batch) + len(passed)] = passed
+        return batch
+
+    async def _call(self, batch: list[Pending]) -> None:
+        """Have the store decide these, and tell what it has decided."""
+        patrons = {pending.line.patron for pending in batch}
+        self._in_calls |= patrons
+        try:
+            answers = await self._tables.acts(self._table, [pending.line for pending in batch])
+        except StoreError as error:
+            _fail(batch, error)
+        except asyncio.CancelledError:
+            _fail([*batch, *self._waiting], StoreAway("stopped"))
+            self._waiting.clear()
+            raise
+        except Exception:
+            log.exception("acts_failed", extra={"table": self._table})
+            _fail(batch, StoreError("the acts could not be decided"))
+        else:
+            self._take_answers(batch, answers)
+        finally:
+            self._in_calls -= patrons
 
     def _take_answers(self, batch: list[Pending], answers: list[ActAnswer]) -> None:
         """Hold whoever needs something first, and tell the others: where more waits, behind the next call, so that the
@@ -152,7 +185,7 @@ class Batcher:
 
     async def close(self) -> None:
         """Wait for what is under way."""
-        while tasks := {task for task in (self._task, *self._obtaining) if task is not None and not task.done()}:
+        while tasks := {task for task in (*self._tasks, *self._obtaining) if not task.done()}:
             await asyncio.wait(tasks)
 
 

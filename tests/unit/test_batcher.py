@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from itertools import chain
 from typing import cast
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server import batcher as batcher_module
-from server.batcher import ACTS_A_CALL_MAX, Batcher, Busy
+from server.batcher import ACTS_A_CALL_MAX, CALLS_MAX, Batcher, Busy
 from server.store.errors import StoreAway, StoreError, StoreRefused
 from server.store.tables import ActAnswer, ActLine, Need, Tables
 from tests.support.asking import submit
@@ -22,21 +23,30 @@ class GatedTables:
     def __init__(self) -> None:
         self.calls: list[list[int]] = []
         self.fails: Exception | None = None
-        self._under_way = 0
-        self._passes = asyncio.Semaphore(0)
+        self.gates: list[asyncio.Event] = []
+        """Of the calls under way, the oldest first."""
+        self._patrons: set[str] = set()
+        self._is_open = False
 
     async def acts(self, table: str, lines: Sequence[ActLine]) -> list[ActAnswer]:
         assert table == "t1"
-        assert self._under_way == 0, "one call for a table at a time"
-        self._under_way += 1
+        patrons = {line.patron for line in lines}
+        assert len(self.gates) < CALLS_MAX
+        assert not patrons & self._patrons, "a patron's acts are in one call at a time"
+        gate = asyncio.Event()
+        self._patrons |= patrons
+        self.gates.append(gate)
         self.calls.append([line.round for line in lines])
         try:
-            await self._passes.acquire()
+            if not self._is_open:
+                await gate.wait()
+            await asyncio.sleep(0)
             if self.fails is not None:
                 raise self.fails
             return [ActAnswer("ok", line.round) for line in lines]
         finally:
-            self._under_way -= 1
+            self.gates.remove(gate)
+            self._patrons -= patrons
 
     @property
     def sent(self) -> list[int]:
@@ -45,13 +55,14 @@ class GatedTables:
 
     def open(self) -> None:
         """Let every call through from now on."""
-        for _ in range(1_000):
-            self._passes.release()
+        self._is_open = True
+        for gate in self.gates:
+            gate.set()
 
-    async def let_one_through(self) -> None:
-        """Let the call under way through, if there is one, and none after it."""
-        if self._under_way:
-            self._passes.release()
+    async def let_one_through(self, place: int = 0) -> None:
+        """Let a call under way through, if there is one, and none after it."""
+        if self.gates:
+            self.gates[place % len(self.gates)].set()
         await settle()
 
 
@@ -61,9 +72,9 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def line(number: int) -> ActLine:
+def line(number: int, patron: str = "p") -> ActLine:
     """An act that can be told from others by its round."""
-    return ActLine("p", "c", f"r{number}", number, "place", "player", 10)
+    return ActLine(patron, "c", f"r{number}", number, "place", "player", 10)
 
 
 async def nothing_to_obtain(patron: str, table: str, need: Need) -> None:
@@ -109,6 +120,51 @@ async def test_a_call_is_bounded(batcher: Batcher, tables: GatedTables) -> None:
     answers = await asyncio.gather(*futures)
     assert [answer.at_ms for answer in answers] == list(range(len(futures)))
     assert [len(call) for call in tables.calls] == [ACTS_A_CALL_MAX] * 3 + [7]
+
+
+async def test_a_second_call_goes_beside_the_first_when_it_is_full(batcher: Batcher, tables: GatedTables) -> None:
+    def submit_some(first: int, count: int) -> list[asyncio.Future[ActAnswer]]:
+        return [submit(batcher, line(number, f"p{number}")) for number in range(first, first + count)]
+
+    futures = submit_some(0, 1)
+    await settle()
+    futures += submit_some(1, ACTS_A_CALL_MAX - 1)
+    await settle()
+    assert [len(call) for call in tables.calls] == [1], "so few wait and go together"
+    futures += submit_some(ACTS_A_CALL_MAX, 2 * ACTS_A_CALL_MAX)
+    await settle()
+    assert [len(call) for call in tables.calls] == [1, ACTS_A_CALL_MAX], "and no third one"
+    tables.open()
+    assert [(await future).at_ms for future in futures] == list(range(len(futures)))
+    assert tables.sent == list(range(len(futures)))
+
+
+async def test_the_second_call_has_no_act_of_a_patron_in_the_first(batcher: Batcher, tables: GatedTables) -> None:
+    futures = [submit(batcher, line(0, "ann"))]
+    await settle()
+    futures.append(submit(batcher, line(1, "ann")))
+    futures += [submit(batcher, line(number, f"p{number}")) for number in range(2, ACTS_A_CALL_MAX + 2)]
+    futures.append(submit(batcher, line(ACTS_A_CALL_MAX + 2, "ann")))
+    await settle()
+    assert tables.calls == [[0], list(range(2, ACTS_A_CALL_MAX + 2))]
+    await tables.let_one_through(1)
+    assert len(tables.calls) == 2, "Ann's first is not decided yet"
+    await tables.let_one_through()
+    assert tables.calls[2:] == [[1, ACTS_A_CALL_MAX + 2]]
+    tables.open()
+    assert [(await future).at_ms for future in futures] == list(range(len(futures)))
+
+
+async def test_acts_of_patrons_under_way_only_wait_for_that_call(batcher: Batcher, tables: GatedTables) -> None:
+    """However many: nothing else can be sent, and nothing is forgotten."""
+    futures = [submit(batcher, line(0))]
+    await settle()
+    futures += [submit(batcher, line(number)) for number in range(1, 2 * ACTS_A_CALL_MAX)]
+    await settle()
+    assert tables.calls == [[0]]
+    tables.open()
+    assert [(await future).at_ms for future in futures] == list(range(len(futures)))
+    assert tables.sent == list(range(len(futures)))
 
 
 async def test_the_queue_is_bounded(batcher: Batcher, tables: GatedTables, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,30 +234,36 @@ async def test_nobody_waits_for_ever_behind_an_unexpected_failure(batcher: Batch
     finally:
         for future in futures:
             future.cancel()
-        assert batcher._task is not None
-        await asyncio.wait([batcher._task])
-        batcher._task.exception()
+        await batcher.close()
 
 
 @settings(derandomize=True, deadline=None)
-@given(st.lists(st.sampled_from(["submit", "submit", "submit", "through", "cancel"]), max_size=60))
-async def test_order_and_answers_of_any_run(steps: list[str]) -> None:
-    """Acts reach the store in the order of their arrival, each once, and each is answered by its own answer."""
+@given(
+    st.sampled_from([2, ACTS_A_CALL_MAX]),
+    st.lists(st.sampled_from(["ann", "bob", "cy", "dee", "first", "second", "cancel"]), max_size=80),
+)
+async def test_order_and_answers_of_any_run(call_max: int, steps: list[str]) -> None:
+    """Each patron's acts reach the store in the order of their arrival, each once, and each has its own answer,
+    whichever of two calls is through first."""
     tables = GatedTables()
     batcher = Batcher("t1", cast(Tables, tables), nothing_to_obtain)
+    submitted: dict[str, list[int]] = {}
     futures: list[asyncio.Future[ActAnswer]] = []
-    for step in steps:
-        match step:
-            case "submit":
-                futures.append(submit(batcher, line(len(futures))))
-            case "through":
-                await settle()
-                await tables.let_one_through()
-            case _:
-                for future in futures[-1:]:
-                    future.cancel()
-    tables.open()
-    await batcher.close()
-    assert tables.sent == list(range(len(futures)))
+    with mock.patch.object(batcher_module, "ACTS_A_CALL_MAX", call_max):
+        for step in steps:
+            match step:
+                case "first" | "second":
+                    await settle()
+                    await tables.let_one_through(step == "second")
+                case "cancel":
+                    for future in futures[-1:]:
+                        future.cancel()
+                case patron:
+                    submitted.setdefault(patron, []).append(len(futures))
+                    futures.append(submit(batcher, line(len(futures), patron)))
+        tables.open()
+        await batcher.close()
+    for numbers in submitted.values():
+        assert [number for number in tables.sent if number in numbers] == numbers
     for number, future in enumerate(futures):
         assert future.cancelled() or future.result().at_ms == number

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final, NamedTuple
 
 from tests.bench.house import BUY_IN, TABLE, BenchHouse, house
-from tests.bench.process import CrowdProcess, cpu_us, crowd, floor, sockets
+from tests.bench.process import REST_MS, CrowdProcess, cpu_us, crowd, floor, sockets
 
 BETTING_MS: Final = 120_000
 """All bursts fall into one round."""
@@ -32,7 +32,7 @@ class Burst(NamedTuple):
 async def measure(patrons: int, turns: int) -> list[Burst]:
     """Seat patrons at both houses and measure so many turns."""
     async with AsyncExitStack() as stack:
-        lines = await stack.enter_async_context(crowd())
+        lines = await stack.enter_async_context(crowd(rest_ms=REST_MS))
         library = stack.enter_context(floor(*sockets()))
         batched = await stack.enter_async_context(house(betting_ms=BETTING_MS))
         single = await stack.enter_async_context(house("tests.bench.single_call_node", betting_ms=BETTING_MS))

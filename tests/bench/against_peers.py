@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from tests.bench import wire
 from tests.bench.fanout import play
 from tests.bench.house import BUY_IN, TABLE, house
-from tests.bench.process import CrowdProcess, Floor, cpu_us, crowd, floor, send_loop, sockets
+from tests.bench.process import REST_MS, CrowdProcess, Floor, cpu_us, crowd, floor, send_loop, sockets
 from tests.support.stores import SingleStore
 
 PYTHON: Final = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
@@ -58,7 +58,7 @@ async def measure(count: int, turns: int) -> list[dict[str, float]]:
     by name."""
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="punto-bench-")))
-        lines = await stack.enter_async_context(crowd())
+        lines = await stack.enter_async_context(crowd(rest_ms=REST_MS))
         table = await stack.enter_async_context(house(card_ms=PACE_MS, betting_ms=300, result_ms=PACE_MS))
         bare = stack.enter_context(floor(*send_loop(directory, count)))
         library = stack.enter_context(floor(*sockets()))

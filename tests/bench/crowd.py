@@ -23,6 +23,7 @@ AT_ONCE: Final = 64
 OPEN_S_MAX: Final = 240.0
 READ_BYTES: Final = 65_536
 KNOWN_MAX: Final = 20_000
+EVENTS_AT_ONCE: Final = 512
 
 
 class Line:
@@ -82,6 +83,7 @@ class Crowd:
         self._epoll.register(pipe.fileno(), select.EPOLLIN)
         self._lines: dict[int, Line] = {}
         self._groups: dict[str, Group] = {}
+        self._rest_s = 0.0
 
     def serve(self) -> None:
         """Carry out calls until the other side is gone."""
@@ -200,6 +202,12 @@ class Crowd:
         into.is_tracking, into.known = False, {}
         return {payload: at.tobytes() for payload, at in into.arrivals.items()}, into.turned_ms
 
+    def rest(self, rest_ms: float) -> None:
+        """Sleep so long from now on wherever what had come is read: who writes to a process that waits for its sockets
+        wakes it up with each write, and pays for that. Peers on other machines cost nobody a waking, so this one must
+        not either where processor time is measured."""
+        self._rest_s = rest_ms / 1000
+
     def close(self, group: str) -> None:
         """Cut all connections of a group."""
         for line in self._groups.pop(group).lines:
@@ -282,7 +290,10 @@ class Crowd:
             self._read(0.1)
 
     def _read(self, timeout_s: float) -> None:
-        for fd, flags in self._epoll.poll(timeout_s, 512):
+        events = self._epoll.poll(timeout_s, EVENTS_AT_ONCE)
+        if self._rest_s and len(events) < EVENTS_AT_ONCE:
+            time.sleep(self._rest_s)
+        for fd, flags in events:
             line = self._lines.get(fd)
             if line is None:
                 continue  # the pipe

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.bench.house import BUY_IN, SEATS_MAX, TABLE, BenchHouse, house
-from tests.bench.process import CrowdProcess, crowd, floor, send_loop, sockets
+from tests.bench.process import REST_MS, CrowdProcess, crowd, floor, send_loop, sockets
 
 PACE: Final = {500: 20, 1_000: 20, 5_000: 60, 10_000: 120}
 """From one card to the next, ms, for so many seats: the node is busy for about a third of the time."""
@@ -47,9 +47,9 @@ async def measure(seats: int, turns: int, rounds: int, pace_ms: int, floor_pace_
     floor_pace_us = 1000 * (floor_pace_ms or pace_ms)
     with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
         async with (
-            crowd() as lines,
-            crowd() as bare_lines,  # one process may not hold all the files
-            crowd() as library_lines,
+            crowd(rest_ms=REST_MS) as lines,
+            crowd(rest_ms=REST_MS) as bare_lines,  # one process may not hold all the files
+            crowd(rest_ms=REST_MS) as library_lines,
             house(card_ms=pace_ms, betting_ms=max(300, 3 * pace_ms), result_ms=pace_ms) as table,
         ):
             with floor(*send_loop(Path(directory), seats)) as bare, floor(*sockets()) as library:

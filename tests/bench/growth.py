@@ -13,7 +13,7 @@ from tests.bench.chart import Panel, Series, chart
 from tests.bench.crowded import PACE
 from tests.bench.figures import Figure, figure
 from tests.bench.house import BUY_IN, house
-from tests.bench.process import crowd
+from tests.bench.process import REST_MS, crowd
 
 SEATS: Final = (100, 300, 1_000, 3_000, 10_000)
 TABLES: Final = (1, 10, 100, 1_000)
@@ -42,7 +42,7 @@ async def measure(scale: float, turns: int) -> dict[str, Figure]:
 async def _deal(tables: int, seats: int, turns: int, seconds: float) -> list[float]:
     """Play at so many tables; returns for each stretch of so many seconds what share of a core the node had, in
     percent."""
-    async with crowd() as lines, house("server.cli", **PACE) as at:
+    async with crowd(rest_ms=REST_MS) as lines, house("server.cli", **PACE) as at:
         names = await at.open_tables(tables)
         for name in names:
             await at.pause(name)

@@ -20,6 +20,9 @@ from tests.bench.crowd import Crowd
 FLOORS: Final = Path(__file__).with_name("floors")
 CALL_S_MAX: Final = 300.0
 END_S_MAX: Final = 10.0
+REST_MS: Final = 2.0
+"""Of a crowd behind each reading where processor time is measured, or the rate of thousands together; not where the way
+of a single message counts."""
 
 
 def cpu_us(*pids: int) -> float:
@@ -59,15 +62,17 @@ class CrowdProcess:
 
 
 @asynccontextmanager
-async def crowd(kind: type[Crowd] = Crowd) -> AsyncIterator[CrowdProcess]:
-    """A crowd for the length of a block."""
+async def crowd(kind: type[Crowd] = Crowd, rest_ms: float = 0.0) -> AsyncIterator[CrowdProcess]:
+    """A crowd for the length of a block, which rests so long behind each reading."""
     spawning = multiprocessing.get_context("spawn")
     here, there = spawning.Pipe()
     process = spawning.Process(target=_serve, args=(kind, there), daemon=True)
     process.start()
     there.close()
     try:
-        yield CrowdProcess(here)
+        lines = CrowdProcess(here)
+        await lines.call("rest", rest_ms=rest_ms)
+        yield lines
     finally:
         here.close()
         process.join(END_S_MAX)

@@ -17,7 +17,7 @@ PACE: Final = {500: 20, 1_000: 20, 5_000: 60, 10_000: 120}
 """From one card to the next, ms, for so many seats: the node is busy for about a third of the time."""
 
 
-THREE_AT_ONCE_MS: Final = 5
+THREE_AT_ONCE_MS: Final = 4
 """From one card to the next so that about three events wait while 5,000 seats are written to."""
 
 

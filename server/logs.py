@@ -2,10 +2,42 @@
 
 import json
 import logging
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Final
 
+SAME_A_SECOND_MAX: Final = 10
+KINDS_LEFT_OUT_MAX: Final = 1_000
+"""Counted for so many different records."""
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+
+
+class Repeats(logging.Filter):
+    """Lets the very same record (logger, event, fields) through a few times a second: a store that is away refuses
+    thousands of requests for one reason. How many were left out stands as `left_out` in the next one that is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = 0
+        self._seen: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say whether a record is written; tracebacks always are."""
+        if record.exc_info:
+            return True
+        if (second := int(record.created)) != self._second:
+            self._second = second
+            self._seen.clear()
+        same = f"{record.name} {record.getMessage()} {_fields(record)}"
+        self._seen[same] += 1
+        if self._seen[same] > SAME_A_SECOND_MAX:
+            if same in self._left_out or len(self._left_out) < KINDS_LEFT_OUT_MAX:
+                self._left_out[same] += 1
+            return False
+        if left_out := self._left_out.pop(same, 0):
+            record.left_out = left_out
+        return True
 
 
 class EventFormatter(logging.Formatter):
@@ -54,6 +86,7 @@ def _shown(value: object) -> str:
 def configure(level: str, form: str = "text", worker: int = 0) -> None:
     """Send the service's records to stderr. The WebSocket library's are kept for what it can't handle itself."""
     handler = logging.StreamHandler()
+    handler.addFilter(Repeats())
     handler.setFormatter(JsonFormatter(worker) if form == "json" else EventFormatter(worker))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("websockets").setLevel(logging.ERROR)

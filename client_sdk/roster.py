@@ -12,7 +12,16 @@ from secrets import SystemRandom
 from client_sdk.backoff import delays_ms
 from client_sdk.calls import fresh_request_id
 from client_sdk.desk import Desk
-from client_sdk.exceptions import NotSeated, ProtocolMismatch, PuntoError, Refused, ServerFailed, ShoeDisputed, TimedOut
+from client_sdk.exceptions import (
+    ClientClosed,
+    NotSeated,
+    ProtocolMismatch,
+    PuntoError,
+    Refused,
+    ServerFailed,
+    ShoeDisputed,
+    TimedOut,
+)
 from client_sdk.follower import Follower
 from client_sdk.forgotten import is_forgotten
 from client_sdk.game.proofs import Part
@@ -152,5 +161,7 @@ class Roster:
                 log.warning("shoe_not_checked", extra={"table": audit.table, "shoe": audit.number, "reason": reason})
             else:
                 self.drop(follower, dispute)
+        except ClientClosed:
+            pass  # its owner wants to know no more
         except PuntoError as error:
             log.warning("shoe_not_checked", extra={"table": audit.table, "shoe": audit.number, "reason": str(error)})

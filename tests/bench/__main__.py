@@ -41,7 +41,7 @@ async def bench_fanout(scale: float, turns: int) -> dict[str, Figure]:
 
 async def bench_at_once(scale: float, turns: int) -> dict[str, Figure]:
     """What an event costs for each seat where about three of them fall into one write."""
-    found = await fanout.measure(int(5_000 * scale), turns, 4, fanout.THREE_AT_ONCE_MS, fanout.PACE[5_000])
+    found = await fanout.measure(int(5_000 * scale), turns, 4, fanout.THREE_AT_ONCE_MS)
     return {
         "fanout_cpu_vs_send_3_at_once": figure(turn.punto / turn.send for turn in found),
         "events_at_once": figure(turn.at_once for turn in found),

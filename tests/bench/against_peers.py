@@ -76,11 +76,11 @@ async def measure(count: int, turns: int) -> list[dict[str, float]]:
             await _come(lines, name, running, count)
         found = []
         for turn in range(turns):
-            punto, events, size, _ = await play(table, lines, count, ROUNDS)
+            punto, size, _, pauses_us = await play(table, lines, count, ROUNDS)
             took = {
                 "punto": punto,
-                "send": await bare.send(events, size, PACE_MS * 1000) / events / count,
-                "broadcast": await library.send(events, size - 4, PACE_MS * 1000) / events / count,
+                "send": await bare.send(size, pauses_us) / count,
+                "broadcast": await library.send(size - 4, pauses_us) / count,
             }
             for name, running in peers.items():
                 took[name] = await _send(lines, name, running, count, size)
@@ -107,7 +107,7 @@ async def _send(lines: CrowdProcess, name: str, running: Floor, count: int, size
     """Have a peer send its events, and wait until all are there."""
     await lines.call("count", group=name)
     before_us = cpu_us(running.pid)
-    await running.send(EVENTS, size - 4, PEERS[name].interval_ms * 1000)
+    await running.send(size - 4, [PEERS[name].interval_ms * 1000] * EVENTS)
     try:
         await lines.call("until_frames", group=name, frames=EVENTS * count)
     except TimeoutError as error:

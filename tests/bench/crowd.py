@@ -68,6 +68,8 @@ class Group:
         self.round: dict[str, int] = {}
         self.incarnation: dict[str, str] = {}
         self.seq: Counter[str] = Counter()
+        self.came_s: array[float] = array("d")
+        """When each event reached the first of them."""
         self.phases_seen: Counter[str] = Counter()
         self.is_tracking = False
         self.arrivals: dict[bytes, array[float]] = {}
@@ -141,7 +143,9 @@ class Crowd:
             "lines": len(into.lines),
             "replies": dict(into.replies),
             "phases": dict(into.phases_seen),
+            "came_s": into.came_s.tolist(),
         }
+        into.came_s = array("d")
         into.frames = into.reads = into.bytes = into.lost = 0
         into.replies.clear()
         into.phases_seen.clear()
@@ -393,6 +397,7 @@ class Crowd:
         if message["seq"] > group.seq[table]:
             group.seq[table] = message["seq"]
             group.phases_seen[f"{table} {kind}"] += 1
+            group.came_s.append(time.monotonic())
         if "round" in message:
             group.round[table] = message["round"]
         if group.is_tracking:

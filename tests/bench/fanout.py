@@ -1,12 +1,14 @@
 """What one event costs the node for each seat that it reaches, beside a bare `send()` loop and the library's broadcast.
 
 Seats sit at one table and take every event of real rounds; all of the node's processor time while rounds are played
-counts. The floors send as many events of the same mean size, at the same pace, to as many connections, in turns with
-the rounds.
+counts. The floors send as many events of the same mean size to as many connections, in turns with the rounds and in
+their rhythm: an event behind a betting time costs several times as much as one right behind another, whoever sends it,
+for the system's ways to the sockets have gone cold.
 """
 
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,19 +34,17 @@ class Round(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Rounds at the table: microseconds for each event and seat, the count of events, their mean size in bytes, how
-    many came in one read."""
+    """Rounds at the table: microseconds for each event and seat, the mean size of an event in bytes, how many came in
+    one read, and from each event to the next, microseconds."""
 
     event_us: float
-    events: int
     size: int
     at_once: float
+    pauses_us: list[int]
 
 
-async def measure(seats: int, turns: int, rounds: int, pace_ms: int, floor_pace_ms: int = 0) -> list[Round]:
-    """Seat so many and measure so many turns of so many rounds, at so many ms from card to card; the floors' events
-    come at the same pace unless another is given."""
-    floor_pace_us = 1000 * (floor_pace_ms or pace_ms)
+async def measure(seats: int, turns: int, rounds: int, pace_ms: int) -> list[Round]:
+    """Seat so many and measure so many turns of so many rounds, at so many ms from card to card."""
     with tempfile.TemporaryDirectory(prefix="punto-bench-") as directory:
         async with (
             crowd(rest_ms=REST_MS) as lines,
@@ -60,13 +60,13 @@ async def measure(seats: int, turns: int, rounds: int, pace_ms: int, floor_pace_
                 await table.until_at_rest()
                 found = []
                 for turn in range(turns):
-                    punto, events, size, at_once = await play(table, lines, seats, rounds)
-                    send = await bare.send(events, size, floor_pace_us) / events / seats
-                    broadcast = await library.send(events, size - 4, floor_pace_us) / events / seats
+                    punto, size, at_once, pauses_us = await play(table, lines, seats, rounds)
+                    send = await bare.send(size, pauses_us) / seats
+                    broadcast = await library.send(size - 4, pauses_us) / seats
                     found.append(Round(punto, send, broadcast, at_once))
                     print(
                         f"    fan-out to {seats}, turn {turn + 1}: {punto:.2f} us an event (send() {send:.2f}, "
-                        f"broadcast {broadcast:.2f}; {events} events of {size} bytes, {at_once:.1f} in a read)",
+                        f"broadcast {broadcast:.2f}; {len(pauses_us)} events of {size} bytes, {at_once:.1f} in a read)",
                         file=sys.stderr,
                         flush=True,
                     )
@@ -92,4 +92,5 @@ async def play(table: BenchHouse, lines: CrowdProcess, seats: int, rounds: int) 
     await table.pause()
     assert told["lost"] == 0, f"{told['lost']} seats were dropped: {told['closed']}"
     frames, size = told["frames"], round(told["bytes"] / told["frames"])
-    return Played(used_us / frames, round(frames / seats), size, frames / told["reads"])
+    pauses_us = [round((after - before) * 1e6) for before, after in pairwise(told["came_s"])]
+    return Played(used_us / frames, size, frames / told["reads"], [*pauses_us, 0])

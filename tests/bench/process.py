@@ -9,7 +9,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
@@ -99,14 +99,15 @@ class Floor:
         assert line, f"{self._process.args!r} ended"
         return line.strip()
 
-    async def send(self, events: int, size: int, interval_us: int) -> float:
-        """Send so many events to all connections; returns the processor time it took, microseconds."""
+    async def send(self, size: int, pauses_us: Sequence[int]) -> float:
+        """Send an event of that size to all connections for each of the pauses, which lie between their beginnings;
+        returns the processor time it took for each event, microseconds."""
         assert self._process.stdin is not None, "it is a pipe"
         before_us = cpu_us(self.pid)
-        self._process.stdin.write(f"{events} {size} {interval_us}\n")
+        self._process.stdin.write(f"{len(pauses_us)} {size} {' '.join(map(str, pauses_us))}\n")
         self._process.stdin.flush()
         assert await asyncio.to_thread(self._told) == "done"
-        return cpu_us(self.pid) - before_us
+        return (cpu_us(self.pid) - before_us) / len(pauses_us)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 /* The floor of a fan-out: nothing but send() of the same bytes to one socket after another.
  *
  * usage   send_loop COUNT   prints its port, takes COUNT connections, then reads orders from stdin
- * order   EVENTS BYTES INTERVAL_US: so many events of that size to every socket, one each interval; answers "done"
+ * order   EVENTS BYTES PAUSE_US...: so many events of that size to every socket, and a pause from the beginning of
+ *         each to the next one for each of them; answers "done"
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,8 +21,8 @@ static void fail(const char *what) {
   exit(1);
 }
 
-static void sleep_until(struct timespec *at, long interval_us) {
-  at->tv_nsec += interval_us * 1000;
+static void pause_from(struct timespec *at, long pause_us) {
+  at->tv_nsec += pause_us * 1000;
   at->tv_sec += at->tv_nsec / 1000000000L;
   at->tv_nsec %= 1000000000L;
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, at, NULL);
@@ -47,14 +48,15 @@ int main(int argc, char **argv) {
   }
   static char event[BYTES_MAX];
   memset(event, 'x', sizeof event);
-  long events, bytes, interval_us;
-  while (scanf("%ld %ld %ld", &events, &bytes, &interval_us) == 3 && bytes <= BYTES_MAX) {
+  long events, bytes, pause_us;
+  while (scanf("%ld %ld", &events, &bytes) == 2 && bytes <= BYTES_MAX) {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
     for (long n = 0; n < events; n++) {
       for (int i = 0; i < count; i++)
         if (send(sockets[i], event, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) != bytes) fail("send");
-      sleep_until(&at, interval_us);
+      if (scanf("%ld", &pause_us) != 1) fail("scanf");
+      pause_from(&at, pause_us);
     }
     printf("done\n");
     fflush(stdout);

@@ -15,12 +15,12 @@ def main() -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setblocking(False)
     for line in sys.stdin:
-        events, size, interval_us = map(int, line.split())
+        _, size, *pauses_us = map(int, line.split())
         event, at_s = b"x" * size, time.monotonic()
-        for _ in range(events):
+        for pause_us in pauses_us:
             for sock in sockets:
                 sock.send(event)
-            at_s += interval_us / 1e6
+            at_s += pause_us / 1e6
             time.sleep(max(0.0, at_s - time.monotonic()))
         print("done", flush=True)
 

@@ -1,5 +1,5 @@
-"""How a peer is driven: it prints its port, then each line of stdin, EVENTS BYTES INTERVAL_US, has it send so many
-events to all connections; the answer is "done". The same as the floors'.
+"""How a peer is driven: it prints its port, then each line of stdin, EVENTS BYTES PAUSE_US..., has it send so many
+events to all connections, with those pauses; the answer is "done". The same as the floors'.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ async def carry_out(send: Callable[[str], Awaitable[None]]) -> None:
     orders = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     while line := await orders.readline():
-        events, size, interval_us = map(int, line.split())
+        _, size, *pauses_us = map(int, line.split())
         at_s = loop.time()
-        for _ in range(events):
+        for pause_us in pauses_us:
             await send("x" * size)
-            at_s += interval_us / 1e6
+            at_s += pause_us / 1e6
             await asyncio.sleep(max(0.0, at_s - loop.time()))
         print("done", flush=True)

@@ -6,6 +6,7 @@ may want one table, and the lease decides (`server/store/lua/claim.lua`).
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 def preferred_node(table: str, live_nodes: Iterable[str]) -> str | None:
@@ -13,10 +14,10 @@ def preferred_node(table: str, live_nodes: Iterable[str]) -> str | None:
     return max(live_nodes, key=lambda node: _weight(table, node), default=None)
 
 
-def tables_of(node: str, tables: Iterable[str], live_nodes: Iterable[str]) -> set[str]:
-    """List the tables that `node` should deal."""
-    live = frozenset(live_nodes)
-    return {table for table in tables if preferred_node(table, live) == node}
+@lru_cache(maxsize=4)
+def tables_of(node: str, tables: frozenset[str], live_nodes: tuple[str, ...]) -> frozenset[str]:
+    """List the tables that `node` should deal; it is asked again and again, and the answer seldom changes."""
+    return frozenset(table for table in tables if preferred_node(table, live_nodes) == node)
 
 
 def _weight(table: str, node: str) -> bytes:

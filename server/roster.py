@@ -23,7 +23,7 @@ from server.store.tables import Tables
 
 log = logging.getLogger(__name__)
 
-BEAT_MS: Final = 100
+BEAT_MS: Final = 200
 """So often a node says that it lives, and looks who else does. One that leaves tells the others; where they do not hear
 it they notice within this time."""
 INDEX_MS: Final = 2_000

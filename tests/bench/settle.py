@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 
 from server.cashier import Cashier
+from server.settling import SETTLE_CHUNK
 from server.store.driver import Driver, Script
 from server.store.ledgers import Ledgers
 from server.store.tables import ActLine, Tables
@@ -38,8 +39,8 @@ AT_ONCE: Final = 50
 SPOTS: Final = ("player", "banker", "tie")
 STAKE: Final = 100
 ROUND_S: Final = 60.0
-SLOW_US: Final = 500
-"""The store's own log keeps every command that took longer."""
+COMMANDS_MAX: Final = 200_000
+"""The store keeps so many commands in its own log, of whatever length: more than it gets here."""
 _SETTLE: Final = Script("settle", "_table").sha.encode()
 
 
@@ -66,13 +67,13 @@ async def bench(patrons: int, rounds: int, bets_each: int) -> dict[str, Any]:
                 watchers = await asyncio.gather(*(_sit_at(node.url, table) for table in OTHERS))
                 async with await RawClient.arrive(node.url, "Watcher") as watcher:
                     await watcher.call("watch", table=BIG)
-                    await _watch_slow_commands(raw)
+                    await _note_commands(raw)
                     windows = [await _play_round(driver, watcher, ids, bets_each) for _ in range(rounds)]
-                    slow = await raw.execute_command("SLOWLOG GET", 1_000)
+                    noted = await raw.execute_command("SLOWLOG GET", COMMANDS_MAX)
                     used = await raw.info("commandstats")
                 await asyncio.gather(*(each.close() for each in watchers))
     late = [one for each in watchers for one in _lateness(each)]
-    return _figures(patrons, bets_each, windows, late, slow, used)
+    return _figures(patrons, bets_each, windows, late, noted, used)
 
 
 async def _seat(driver: Driver, ids: Sequence[str]) -> None:
@@ -94,9 +95,9 @@ async def _sit_at(url: str, table: str) -> RawClient:
     return client
 
 
-async def _watch_slow_commands(raw: Redis) -> None:
-    await raw.config_set("slowlog-log-slower-than", SLOW_US)
-    await raw.config_set("slowlog-max-len", 1_000)
+async def _note_commands(raw: Redis) -> None:
+    await raw.config_set("slowlog-log-slower-than", 0)
+    await raw.config_set("slowlog-max-len", COMMANDS_MAX)
     await raw.execute_command("SLOWLOG RESET")
     await raw.config_resetstat()
 
@@ -142,18 +143,20 @@ def _figures(
     bets_each: int,
     windows: Sequence[Window],
     late: Sequence[tuple[float, float]],
-    slow: Sequence[dict[str, Any]],
+    noted: Sequence[dict[str, Any]],
     used: dict[str, Any],
 ) -> dict[str, Any]:
     def within(at_ms: float) -> bool:
         return any(window.decided_ms <= at_ms <= window.copied_ms + 100 for window in windows)
 
     scripts = used.get("cmdstat_evalsha", {})
-    settles = [(each["start_time"], each["duration"] / 1000) for each in slow if _SETTLE in each["command"]]
+    settles = [(each["start_time"], each["duration"] / 1000) for each in noted if _SETTLE in each["command"]]
     of_windows = [
         [used_ms for at_s, used_ms in settles if window.decided_ms // 1000 <= at_s <= window.settled_ms / 1000]
         for window in windows
     ]
+    calls = -(-patrons // SETTLE_CHUNK)
+    assert all(len(each) >= calls for each in of_windows), f"{calls} calls each, found {list(map(len, of_windows))}"
     return {
         "patrons": patrons,
         "bets_each": bets_each,
@@ -162,8 +165,8 @@ def _figures(
         "copy": _spread(window.copied_ms - window.settled_ms for window in windows),
         "store_scripts_ms": round(scripts.get("usec", 0) / 1000),
         "store_settle_ms": [sum(each) for each in of_windows],
-        "store_settle_max_ms": [max(each, default=0.0) for each in of_windows],
-        "store_largest_ms": max((round(entry["duration"] / 1000, 1) for entry in slow), default=0.0),
+        "store_settle_max_ms": [max(each) for each in of_windows],
+        "store_largest_ms": max((round(entry["duration"] / 1000, 1) for entry in noted), default=0.0),
         "other_tables_late": _spread(late_ms for at_ms, late_ms in late if within(at_ms)),
         "floor_late": _spread(late_ms for at_ms, late_ms in late if not within(at_ms)),
     }

@@ -427,6 +427,7 @@ local function write_all()
   enter_all(entries)
   if touched > 0 then
     redis.call('HINCRBY', TABLE, 'touched', touched)
+    redis.call('HSET', TABLE, 'acted_at_ms', int(now_ms)) -- an early close comes after it (freeze_bets.lua)
   end
 end
 

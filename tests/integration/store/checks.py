@@ -4,6 +4,7 @@
 when the test says so, and with time that the test lets pass.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import count
@@ -35,7 +36,7 @@ NODE: Final = "node-1"
 LEASE_MS: Final = 60_000
 NEW_SEAT_MS: Final = 2_000
 REQUESTS: Final = ("requests:0", "requests:1")
-Contents: TypeAlias = dict[str, tuple[bytes | None, int]]
+Contents: TypeAlias = dict[str, tuple[object, int]]
 
 _numbers = count(1)
 T = TypeVar("T")
@@ -85,8 +86,18 @@ class Ledger:
         for name in sorted(names):
             key = name.decode()
             if not key.endswith(but):
-                found[key] = (await self.raw.dump(key), await self.raw.ttl(key))
+                found[key] = (await self._value_of(key), await self.raw.ttl(key))
         return found
+
+    async def _value_of(self, key: str) -> object:
+        """What lies under a key; of a hash and a set without the order, which the store may change by itself."""
+        match await self.raw.type(key):
+            case b"hash":
+                return await self.hash_of(key)
+            case b"set":
+                return await self.members_of(key)
+            case _:
+                return await self.raw.dump(key)
 
     async def hash_of(self, key: str) -> dict[str, bytes]:
         found = await cast("Awaitable[dict[bytes, bytes]]", self.raw.hgetall(key))
@@ -273,6 +284,7 @@ class Owner:
         return closes_at_ms
 
     async def freeze(self) -> Frozen:
+        await asyncio.sleep(0.002)  # it is never early in the millisecond of an act
         return await self.tables.freeze_bets(self.table, self.lease, self.round, NEW_SEAT_MS)
 
     async def close_betting(self) -> Frozen:

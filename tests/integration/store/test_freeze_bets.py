@@ -85,6 +85,20 @@ async def test_early_when_every_connected_seat_is_ready(tables: Tables, ledger: 
     assert (await tables.view(owner.table)).view.closes_at_ms == frozen.closed_at_ms
 
 
+async def test_no_close_is_early_in_the_millisecond_of_an_act(ledger: Ledger, owner: Owner) -> None:
+    """What a close tells is the instant before which an act counted."""
+    for patron in ("a", "b"):
+        answer = await owner.act(patron, "ready")
+    assert await cast("Any", ledger.raw.hget(owner.key, "acted_at_ms")) == str(answer.at_ms).encode()
+    hour_ms = 3_600_000
+    await cast("Any", ledger.raw.hset(owner.key, "acted_at_ms", str(answer.at_ms + hour_ms)))
+    assert await refusal_of(owner.freeze()) == "TOO_EARLY"
+    await cast("Any", ledger.raw.hset(owner.key, "acted_at_ms", str(answer.at_ms)))
+    frozen = await owner.freeze()
+    assert frozen.early
+    assert frozen.closed_at_ms > answer.at_ms
+
+
 async def test_late_acts_are_told_the_early_close_until_the_next_round(
     tables: Tables, ledger: Ledger, owner: Owner
 ) -> None:

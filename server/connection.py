@@ -119,8 +119,8 @@ class Connection:
     ) -> None:
         self.id = connection_id
         self.patron = ""
-        self.counted_patron = ""
-        """Whose connections it counts among; '' before the hello."""
+        self._counted_patron = ""
+        """Whose connections it counts among; '' before the hello, and when its line is gone."""
         self.outlet = Outlet(websocket, codec, house.doors.limits.outbox_bytes_max)
         self._address = address
         self._websocket = websocket
@@ -169,6 +169,12 @@ class Connection:
         self._house.hub.detach(self, table, asked_for_seat=table in self._asked_for_seat)
         self._followed.discard(table)
         self._asked_for_seat.discard(table)
+
+    def count_no_more(self) -> None:
+        """Stand in the way of no other line of the same patron: this one is gone, whatever is under way on it."""
+        patron, self._counted_patron = self._counted_patron, ""
+        if patron:
+            self._house.doors.dismiss_patron(patron)
 
     async def close(self, code: CloseCode) -> None:
         """End the socket with one of our codes."""
@@ -228,7 +234,8 @@ class Connection:
         self._is_listening = False
 
     def _may_ask(self) -> bool:
-        is_taken = self._house.doors.may_ask(self.counted_patron or self.id, self._address)
+        asker = self.id if self.identity is None else self.identity.patron
+        is_taken = self._house.doors.may_ask(asker, self._address)
         if is_taken and self._too_fast:
             self._too_fast -= 1
         return is_taken
@@ -346,10 +353,11 @@ class Connection:
         wallet = identity.wallet
         if identity.open_buy_ins and await self._house.cashier.carry_all_in_of(identity.patron):
             wallet = await self._house.cashier.balance(identity.patron)
-        if not self._house.doors.admit_patron(identity.patron):
-            self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
-            return error_reply(request.request_id, ErrorCode.TOO_MANY_CONNECTIONS)
-        self.counted_patron = identity.patron
+        if self.outlet.is_open:  # nobody's connections count one that is gone by now
+            if not self._house.doors.admit_patron(identity.patron):
+                self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
+                return error_reply(request.request_id, ErrorCode.TOO_MANY_CONNECTIONS)
+            self._counted_patron = identity.patron
         # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
         self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
         self._keep_until(identity.expires_at_ms)

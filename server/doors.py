@@ -109,12 +109,10 @@ class Doors:
         self._open_of[address] += 1
         self.opened["connections"] += 1
 
-    def leave(self, address: str, patron: str) -> None:
-        """A connection is gone; `patron` is '' where nobody had said hello on it."""
+    def leave(self, address: str) -> None:
+        """A connection is gone, and nothing is under way on it."""
         self._open -= 1
         _less(self._open_of, address)
-        if patron:
-            _less(self._patrons, patron)
 
     # --- those on them ------------------------------------------------------------------------------------------------
 
@@ -128,6 +126,10 @@ class Doors:
             return False
         self._patrons[patron] += 1
         return True
+
+    def dismiss_patron(self, patron: str) -> None:
+        """Count a connection for its patron no more."""
+        _less(self._patrons, patron)
 
     def may_ask(self, patron: str, address: str) -> bool:
         """Whether one more request of this patron is taken now."""

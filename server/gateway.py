@@ -218,7 +218,8 @@ class Gateway:
             self._keepalive.leave(websocket)
             websocket.connection = None
             del self._connections[connection_id]
-            doors.leave(websocket.address, connection.counted_patron)
+            connection.count_no_more()
+            doors.leave(websocket.address)
 
     def _new_socket(self, *args: Any, **how: Any) -> Socket | TurnedAway:
         if self._waiting_room.is_full:

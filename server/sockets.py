@@ -212,6 +212,8 @@ class Socket(ServerConnection):
             self.outlet.shut()
             self.outlet = None
             self.held_back.discard(self)
+        if self.connection is not None:
+            self.connection.count_no_more()
         self.doors.settle(self)
         if not self._is_turned_away and not self._is_waiting:
             super().connection_lost(exc)

@@ -9,6 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
+from server.settings import DoorLimits
 from tests.support.node_process import FAST, NodeProcess
 from tests.support.raw_client import MSGPACK, RawClient, assert_gapless
 
@@ -68,6 +69,15 @@ async def test_lines_that_are_killed_leave_nothing_behind(busy: NodeProcess) -> 
                 await asyncio.sleep(0.05)
         assert resident_bytes(busy) - memory < 8 * MIB
         await owner.leave_everywhere()
+
+
+async def test_a_patrons_lines_that_are_gone_make_room_at_once(busy: NodeProcess) -> None:
+    """As many as a patron may have die with requests under way, and as many come at once in their place."""
+    async with await RawClient.arrive(busy.url, "Owner") as owner:
+        for _ in range(5):
+            await asyncio.gather(
+                *(watch_and_die(busy.url, owner.token) for _ in range(DoorLimits().connections_per_patron - 1))
+            )
 
 
 async def test_an_idle_line_costs_little_and_nothing_is_compressed(busy: NodeProcess) -> None:

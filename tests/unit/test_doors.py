@@ -168,11 +168,13 @@ def test_connections_are_counted_for_address_node_and_patron() -> None:
         doors.enter("")
     assert doors.refusal("198.51.100.1") is ErrorCode.TOO_MANY_CONNECTIONS
     assert [doors.admit_patron("ann") for _ in range(3)] == [True, True, False]
-    doors.leave("203.0.113.7", "ann")
+    doors.leave("203.0.113.7")
     assert doors.refusal("203.0.113.7") is None
+    assert not doors.admit_patron("ann")
+    doors.dismiss_patron("ann")
     assert doors.admit_patron("ann")
-    for patron in ("ann", "ann", ""):
-        doors.leave("", patron)
+    for address in ("203.0.113.7", "", ""):
+        doors.leave(address)
     assert doors.open == 0
 
 

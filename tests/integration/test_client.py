@@ -393,7 +393,8 @@ async def test_a_stalled_line_is_noticed_by_its_pings(come: Any, proxy: Proxy) -
 
 async def test_bets_made_offline_are_refused_and_never_laid_later(come: Any, proxy: Proxy) -> None:
     """BL-079."""
-    client: Client = await come(proxy.url, buy_in=BUY_IN)
+    back_soon = Settings(reconnect_ms_max=300)  # its pauses alone may be as long as the seat is kept
+    client: Client = await come(proxy.url, buy_in=BUY_IN, settings=back_soon)
     table = await client.join("royal-1")
     round = await fresh_betting(table)
     proxy.shut()

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,16 @@ async def test_what_was_told_is_in_statement_and_history(come: Callable[..., Any
     assert [line for page in pages for line in page.lines] == lines[::-1]
     assert [len(page.lines) for page in pages[:-1]] == [7] * (len(pages) - 1)
     newest = {table.id: max(line.number or 0 for line in lines if line.table == table.id) for table in tables}
-    assert all(pages[0].complete_to[table].number >= number for table, number in newest.items())
+    async with asyncio.timeout(PATIENCE_S):  # it moves behind the copies, when all of a seal are there
+        while not await is_complete_to(client, newest):
+            await asyncio.sleep(0.05)
+
+
+async def is_complete_to(client: Client, numbers: Mapping[str, int]) -> bool:
+    """Whether a statement says that it holds everything up to these entries."""
+    async for page in client.statement(page_lines=7).pages():
+        return all(page.complete_to[table].number >= number for table, number in numbers.items())
+    return False
 
 
 async def test_every_seat_holds_the_same_seal(come: Callable[..., Any]) -> None:

@@ -353,11 +353,10 @@ class Connection:
         wallet = identity.wallet
         if identity.open_buy_ins and await self._house.cashier.carry_all_in_of(identity.patron):
             wallet = await self._house.cashier.balance(identity.patron)
-        if self.outlet.is_open:  # nobody's connections count one that is gone by now
-            if not self._house.doors.admit_patron(identity.patron):
-                self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
-                return error_reply(request.request_id, ErrorCode.TOO_MANY_CONNECTIONS)
-            self._counted_patron = identity.patron
+        if not self._house.doors.admit_patron(identity.patron):
+            self._house.doors.count(ErrorCode.TOO_MANY_CONNECTIONS)
+            return error_reply(request.request_id, ErrorCode.TOO_MANY_CONNECTIONS)
+        self._counted_patron = identity.patron
         # Who only looks on has no seat to be shown, not even the one that the same id has as a patron.
         self.identity, self.patron = identity, identity.patron if identity.role is Role.PATRON else ""
         self._keep_until(identity.expires_at_ms)
